@@ -5,7 +5,7 @@ import type { MaybePromise } from '../stores/store.ts'
 import { bucketId } from './bucket-ids.ts'
 import { ChargedRow } from './charged-row.ts'
 import type { CountedLimits } from './counted-limits.ts'
-import type { EntityStatus, LimitSource, LimitStatus, Refusal } from './limit.ts'
+import type { EntityStatus, LimitSource, LimitStatus, Refusal, Tokens } from './limit.ts'
 import { andThen } from './maybe.ts'
 import { shardsToTry } from './shards.ts'
 
@@ -24,7 +24,6 @@ export interface Charged {
 }
 
 type Exceeded = Extract<TakeOutcome, { readonly exceeded: unknown }>
-export type Consume = Readonly<Record<string, number>>
 
 export interface AccountName {
   readonly entity: string
@@ -51,7 +50,7 @@ export class Account {
   }
 
   /** Takes from all limits or from none. Throws or rejects where the store fails. */
-  charge(consume: Consume): MaybePromise<Charged | Refusal> {
+  charge(consume: Tokens): MaybePromise<Charged | Refusal> {
     const shards = shardsToTry(
       this.#shares,
       (limit) => costOf(limit, consume),
@@ -72,7 +71,7 @@ export class Account {
 
   #chargeOneOf(
     shards: readonly number[],
-    consume: Consume,
+    consume: Tokens,
     before?: Refusal,
   ): MaybePromise<Charged | Refusal> {
     const shard = shards[0]!
@@ -93,7 +92,7 @@ export class Account {
     return bucketId(this.#name.entity, this.#name.resource, shard)
   }
 
-  #takeOf(shard: number, kind: TokenTake['kind'], consume: Consume): TokenTake {
+  #takeOf(shard: number, kind: TokenTake['kind'], consume: Tokens): TokenTake {
     const limits = this.#shares[shard]!.map((limit) => ({
       name: limit.name,
       capacity: limit.capacity,
@@ -128,7 +127,7 @@ export class Account {
   }
 
   /** More than any shard can hold. */
-  #never(consume: Consume): Refusal {
+  #never(consume: Tokens): Refusal {
     const largest = this.#shares[0]!
     const limits = this.#counted.limits.map((limit, i) => ({
       limit,
@@ -168,7 +167,7 @@ export class Account {
   }
 }
 
-const costOf = ({ name }: { readonly name: string }, consume: Consume): number =>
+const costOf = ({ name }: { readonly name: string }, consume: Tokens): number =>
   Object.hasOwn(consume, name) ? consume[name]! : 0
 
 const tokensIn = ({ level, unitsPerToken }: BucketLevel): number => Math.floor(level / unitsPerToken)

@@ -8,6 +8,7 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import { newUuid } from '../core/uuid.ts'
 import { type Cell, type CellId, type Cells, whateverIsThere } from '../stores/cells.ts'
 import type { Limit } from './limit.ts'
+import { isOfTarget, type LimitTarget } from './registry-rows.ts'
 
 export const auditActions = ['limits_set', 'limits_deleted', 'parent_set', 'parent_deleted'] as const
 export type AuditAction = (typeof auditActions)[number]
@@ -19,12 +20,10 @@ export interface Author {
   readonly from?: string
 }
 
-export interface AuditRecord {
+export interface AuditRecord extends LimitTarget {
   readonly at: EpochMs
   readonly author: Author
   readonly action: AuditAction
-  readonly entity?: string
-  readonly resource?: string
   /** The version of the row that the change made. */
   readonly version: number
   /** Limits, or the name of the parent; absent where there was or is none. */
@@ -32,9 +31,7 @@ export interface AuditRecord {
   readonly after?: readonly Limit[] | string
 }
 
-export interface AuditQuery {
-  readonly entity?: string
-  readonly resource?: string
+export interface AuditQuery extends LimitTarget {
   /** At most so many, the latest first. */
   readonly limit: number
 }
@@ -75,14 +72,10 @@ export class AuditLog {
     const at = this.#clock.now()
     const sk = `${String(at).padStart(15, '0')}#${newUuid(() => this.#clock.random())}`
     const id = { pk: pkOf(at), sk }
-    const outcome = await this.#cells.put(
-      id,
-      {
-        ...{ kind: 'audit', v: schema, clocks: {}, collectAt: Math.ceil((at + auditDays * dayMs) / 1000) },
-        value: Buffer.from(JSON.stringify({ ...record, at } satisfies AuditRecord)),
-      },
-      { is: 'absent' },
-    )
+    const collectAt = Math.ceil((at + auditDays * dayMs) / 1000)
+    const value = Buffer.from(JSON.stringify({ ...record, at } satisfies AuditRecord))
+    const draft = { kind: 'audit', v: schema, clocks: {}, collectAt, value }
+    const outcome = await this.#cells.put(id, draft, { is: 'absent' })
     return outcome.ok ? id : undefined
   }
 
@@ -96,26 +89,20 @@ export class AuditLog {
   }
 
   /** Reads month by month, backwards, until there are enough. Rejects where the store fails. */
-  async list({ entity, resource, limit }: AuditQuery): Promise<readonly AuditRecord[]> {
+  async list(query: AuditQuery): Promise<readonly AuditRecord[]> {
+    const { limit } = query
     const found: AuditRecord[] = []
     const now = this.#clock.now()
     for (let back = 0; back < maxMonths && found.length < limit; back++) {
       const rows = await this.#cells.list(pkOf(now, back), schema)
       for (const [, cell] of rows.toReversed()) {
         const record = recordIn(cell)
-        if (record !== undefined && isAsked(record, { entity, resource })) found.push(record)
+        if (record !== undefined && isOfTarget(record, query)) found.push(record)
       }
     }
     return found.slice(0, limit)
   }
 }
-
-const isAsked = (
-  record: AuditRecord,
-  asked: { entity?: string | undefined; resource?: string | undefined },
-) =>
-  (asked.entity === undefined || record.entity === asked.entity) &&
-  (asked.resource === undefined || record.resource === asked.resource)
 
 function recordIn(cell: Cell): AuditRecord | undefined {
   try {

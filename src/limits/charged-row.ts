@@ -4,6 +4,7 @@
  */
 import type { BucketLimit, CellId, Cells, LimitCost } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
+import type { Tokens } from './limit.ts'
 import { andThen, orElse } from './maybe.ts'
 
 export class ChargedRow {
@@ -21,7 +22,7 @@ export class ChargedRow {
   }
 
   /** Gives back no more than was taken. Limits that the row did not have are left out. */
-  adjust(delta: Readonly<Record<string, number>>): MaybePromise<void> {
+  adjust(delta: Tokens): MaybePromise<void> {
     return this.#inTurn((charged) =>
       [...charged].flatMap(([name, taken]) =>
         Object.hasOwn(delta, name) ? [{ name, cost: Math.max(-taken, delta[name]!) }] : [],

@@ -1,6 +1,7 @@
 /** A limiter whose permits are counted as usage. Degraded permits took nothing, and are not counted. */
 import type { MaybePromise } from '../stores/store.ts'
-import type { AcquireRequest, Limiter, LimitSource, LimitStatus, Permit, Refusal } from './limit.ts'
+import type { AcquireRequest, Limiter, LimitSource, LimitStatus, Permit, Refusal, Tokens } from './limit.ts'
+import { andThen } from './maybe.ts'
 import type { UsageCounter } from './usage.ts'
 import { addTokens } from './usage-window.ts'
 
@@ -16,12 +17,7 @@ export function countedLimiter(limiter: Limiter, usage: UsageCounter): Limiter {
     return new UsagePermit(outcome, request, usage)
   }
   return {
-    acquire(request) {
-      const outcome = limiter.acquire(request)
-      return outcome instanceof Promise
-        ? outcome.then((settled) => counted(request, settled))
-        : counted(request, outcome)
-    },
+    acquire: (request) => andThen(limiter.acquire(request), (outcome) => counted(request, outcome)),
     status: (entity, resource) => limiter.status(entity, resource),
   }
 }
@@ -45,7 +41,7 @@ class UsagePermit implements Permit {
     if (permit.source !== undefined) this.source = permit.source
   }
 
-  adjust(delta: Readonly<Record<string, number>>): MaybePromise<void> {
+  adjust(delta: Tokens): MaybePromise<void> {
     const { entity, resource } = this.#request
     if (!this.#isRefunded) {
       this.#adjusted ??= new Map()

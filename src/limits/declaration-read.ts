@@ -16,24 +16,25 @@ export interface Misread {
 }
 
 const maxDeclared = 100_000
+const tooMany = `at most ${maxDeclared} entries can be declared`
 const setFields = ['limits', 'resources', 'entities']
 const entityFields = ['parent', 'limits', 'resources']
 const limitFields = ['name', 'capacity', 'refill', 'refillAmount', 'every', 'refillPeriodSeconds']
 
-export function readDeclaration(given: unknown): readonly Declared[] | Misread {
-  try {
+export const readDeclaration = (given: unknown): readonly Declared[] | Misread =>
+  orMisread(() => {
     const declared = [...allIn(given)]
-    return crossMistake(declared) ?? declared
-  } catch (error) {
-    if (error instanceof MisreadError) return { mistake: error.message }
-    throw error
-  }
-}
+    checkTogether(declared)
+    return declared
+  })
 
 /** Limits in a request or a declaration; `where` is how a mistake is introduced. */
-export function readLimits(given: unknown, where: string): readonly Limit[] | Misread {
+export const readLimits = (given: unknown, where: string): readonly Limit[] | Misread =>
+  orMisread(() => limitsIn(given, where))
+
+function orMisread<T>(read: () => T): T | Misread {
   try {
-    return limitsIn(given, where)
+    return read()
   } catch (error) {
     if (error instanceof MisreadError) return { mistake: error.message }
     throw error
@@ -119,9 +120,7 @@ function entriesIn(given: unknown, where: string, expected = 'expected a map'): 
   if (given === undefined) return []
   if (typeof given !== 'object' || given === null || Array.isArray(given)) fail(where, expected)
   const entries = Object.entries(given)
-  return entries.length > maxDeclared
-    ? fail(where, `at most ${maxDeclared} entries can be declared`)
-    : entries
+  return entries.length > maxDeclared ? fail(where, tooMany) : entries
 }
 
 function checkTarget(target: LimitTarget, where: string): void {
@@ -132,14 +131,11 @@ function checkTarget(target: LimitTarget, where: string): void {
 /** Names are written by people: a mistake shows no more of them than fits a line. */
 const shown = (name: string): string => name.replaceAll(/\p{Cc}/gu, ' ').slice(0, 80)
 
-function crossMistake(declared: readonly Declared[]): Misread | undefined {
-  if (declared.length > maxDeclared) return { mistake: `at most ${maxDeclared} entries can be declared` }
+function checkTogether(declared: readonly Declared[]): void {
+  if (declared.length > maxDeclared) throw new MisreadError(tooMany)
   const parents = declared.filter(({ value }) => typeof value === 'string')
   const children = new Set(parents.map(({ entity }) => entity))
   const chain = parents.find(({ value }) => children.has(value as string))
-  return (
-    chain && {
-      mistake: `entities.${chain.entity}.parent: ${chain.value} has a parent itself: only one is taken`,
-    }
-  )
+  if (chain !== undefined)
+    fail(`entities.${chain.entity}.parent`, `${chain.value} has a parent itself: only one is taken`)
 }

@@ -7,7 +7,7 @@ import type { LimitEdit } from './edit.ts'
 import type { Limit } from './limit.ts'
 import { areSameLimits } from './names.ts'
 import type { LimitRegistry, ListedRow } from './registry.ts'
-import { type LimitTarget, rowIdOf, setNameOf } from './registry-rows.ts'
+import { type LimitTarget, rowIdOf, setNameOf, targetOf } from './registry-rows.ts'
 
 /** Limits of a target, or the parent of an entity. */
 export interface Declared extends LimitTarget {
@@ -33,8 +33,7 @@ export interface Plan {
   readonly unchanged: number
 }
 
-interface Current extends LimitTarget {
-  readonly value: readonly Limit[] | string
+interface Current extends Declared {
   readonly isManaged: boolean
 }
 
@@ -48,13 +47,13 @@ export function planOf(
   const removed = [...current.values()].filter((each) => each.isManaged && !wanted.has(keyOf(each)))
   const items = declared.flatMap((each) => itemFor(each, current.get(keyOf(each)), adopts))
   const deletions = removed.map(
-    (each): PlanItem => ({ ...targetIn(each), action: 'delete', before: each.value }),
+    (each): PlanItem => ({ ...targetOf(each), action: 'delete', before: each.value }),
   )
   return { items: [...deletions, ...items], unchanged: declared.length - items.length }
 }
 
 function itemFor(declared: Declared, current: Current | undefined, adopts: boolean): readonly PlanItem[] {
-  const target = targetIn(declared)
+  const target = targetOf(declared)
   const after = declared.value
   if (current === undefined) return [{ ...target, action: 'create', after }]
   const before = current.value
@@ -63,8 +62,8 @@ function itemFor(declared: Declared, current: Current | undefined, adopts: boole
 }
 
 function currentIn(row: ListedRow): readonly Current[] {
-  const { entity, resource, sets, parent } = row
-  const owner = { ...(entity !== undefined && { entity }), ...(resource !== undefined && { resource }) }
+  const { entity, sets, parent } = row
+  const owner = targetOf(row)
   const limits = [...sets].map(([name, { limits: value, isManaged }]) => ({
     ...owner,
     ...(entity !== undefined && name !== setNameOf({ entity }) && { resource: name }),
@@ -74,11 +73,6 @@ function currentIn(row: ListedRow): readonly Current[] {
     ? limits
     : [...limits, { ...owner, value: parent.entity, isManaged: parent.isManaged }]
 }
-
-const targetIn = ({ entity, resource }: LimitTarget): LimitTarget => ({
-  ...(entity !== undefined && { entity }),
-  ...(resource !== undefined && { resource }),
-})
 
 const keyOf = (declared: Declared): string =>
   `${rowIdOf(declared).sk}#${typeof declared.value === 'string' ? 'parent' : setNameOf(declared)}`

@@ -4,7 +4,14 @@
 import type { AuditRecord, Author } from './audit.ts'
 import type { Limit } from './limit.ts'
 import { areSameLimits, limitsMistake, nameMistake } from './names.ts'
-import { type LimitRow, type LimitTarget, type StoredSet, setNameOf, targetMistake } from './registry-rows.ts'
+import {
+  type LimitRow,
+  type LimitTarget,
+  type StoredSet,
+  setNameOf,
+  targetMistake,
+  targetOf,
+} from './registry-rows.ts'
 
 /** Changes the limits of a target, or the parent of an entity; null removes them. */
 export interface LimitEdit extends LimitTarget {
@@ -68,7 +75,6 @@ export function recordOf(
   edit: LimitEdit,
   { author, before, after }: { author: Author; before: LimitRow; after: LimitRow },
 ): Omit<AuditRecord, 'at'> {
-  const { entity, resource } = edit
   const [was, is] =
     edit.limits === undefined
       ? [before.parent?.entity, after.parent?.entity]
@@ -77,8 +83,7 @@ export function recordOf(
   return {
     author,
     action: `${what}_${is === undefined ? 'deleted' : 'set'}`,
-    ...(entity !== undefined && { entity }),
-    ...(resource !== undefined && { resource }),
+    ...targetOf(edit),
     version: after.version,
     ...(was !== undefined && { before: was }),
     ...(is !== undefined && { after: is }),

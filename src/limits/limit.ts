@@ -28,11 +28,14 @@ export interface LimitResolver {
   resolve(entity: string, resource: string): MaybePromise<ResolvedLimits | undefined>
 }
 
+/** Numbers of tokens by the name of the limit. */
+export type Tokens = Readonly<Record<string, number>>
+
 export interface AcquireRequest {
   readonly entity: string
   readonly resource: string
-  /** Tokens by the name of the limit. Limits that are not named are credited only. */
-  readonly consume: Readonly<Record<string, number>>
+  /** Limits that are not named are credited only. */
+  readonly consume: Tokens
   /** Replaces every level of the configuration. */
   readonly limits?: readonly Limit[]
 }
@@ -53,7 +56,7 @@ export interface Permit {
   /** The store could not be reached, and the limiter allows requests then. Nothing was taken. */
   readonly isDegraded?: true | undefined
   /** Takes more (or, below 0, gives back) once the real cost is known. May lead into debt. Reaches the row that was charged. */
-  adjust(delta: Readonly<Record<string, number>>): MaybePromise<void>
+  adjust(delta: Tokens): MaybePromise<void>
   /** Gives everything back. Only the first call counts. */
   refund(): MaybePromise<void>
 }

@@ -137,19 +137,18 @@ class CellLimiter implements Limiter {
     )
   }
 
-  #account(entity: string, resource: string, { source, limits }: ResolvedLimits): Account {
+  #account(entity: string, resource: string, resolved: ResolvedLimits): Account {
+    const name = { entity, resource, source: resolved.source }
+    return new Account(this.#terms, name, this.#countedOf(resolved))
+  }
+
+  #countedOf({ source, limits }: ResolvedLimits): CountedLimits {
     // A program may change the limits of its own request between two calls.
-    const counted = source === 'override' ? this.#count(limits) : this.#known.get(limits)
-    return new Account(this.#terms, { entity, resource, source }, counted ?? this.#remember(limits))
-  }
-
-  #count(limits: readonly Limit[]): CountedLimits {
-    return new CountedLimits(limits, this.#multiplier)
-  }
-
-  #remember(limits: readonly Limit[]): CountedLimits {
-    const counted = this.#count(limits)
-    this.#known.set(limits, counted)
+    const isKept = source !== 'override'
+    const known = isKept ? this.#known.get(limits) : undefined
+    if (known !== undefined) return known
+    const counted = new CountedLimits(limits, this.#multiplier)
+    if (isKept) this.#known.set(limits, counted)
     return counted
   }
 

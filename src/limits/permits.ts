@@ -2,7 +2,7 @@
 
 import type { MaybePromise } from '../stores/store.ts'
 import type { ChargedRow } from './charged-row.ts'
-import type { LimitSource, LimitStatus, Permit } from './limit.ts'
+import type { LimitSource, LimitStatus, Permit, Tokens } from './limit.ts'
 import { andThen } from './maybe.ts'
 import { badLimits } from './token-bucket.ts'
 
@@ -31,7 +31,7 @@ export class CountedPermit implements Permit {
     this.#rows = rows
   }
 
-  adjust(delta: Readonly<Record<string, number>>): MaybePromise<void> {
+  adjust(delta: Tokens): MaybePromise<void> {
     for (const [name, tokens] of Object.entries(delta))
       if (!Number.isSafeInteger(tokens))
         throw badLimits(`The adjustment of ${JSON.stringify(name)} is ${tokens}, not a whole number.`)

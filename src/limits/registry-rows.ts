@@ -13,6 +13,17 @@ export interface LimitTarget {
   readonly resource?: string
 }
 
+/** The target alone, of something that has one. */
+export const targetOf = ({ entity, resource }: LimitTarget): LimitTarget => ({
+  ...(entity !== undefined && { entity }),
+  ...(resource !== undefined && { resource }),
+})
+
+/** Whether something belongs to the entity and the resource of a query; one that is absent there stands for all. */
+export const isOfTarget = (target: LimitTarget, { entity, resource }: LimitTarget): boolean =>
+  (entity === undefined || target.entity === entity) &&
+  (resource === undefined || target.resource === resource)
+
 export interface StoredSet {
   readonly limits: readonly Limit[]
   /** It comes from a declaration that was applied: the next one may change or remove it. */

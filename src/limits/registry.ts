@@ -10,6 +10,7 @@ import type { MaybePromise } from '../stores/store.ts'
 import { AuditLog, type Author, authorMistake } from './audit.ts'
 import { editMistake, editRow, type LimitEdit, recordOf } from './edit.ts'
 import type { Limit, LimitResolver, LimitSource, ResolvedLimits } from './limit.ts'
+import { andThen } from './maybe.ts'
 import { anyResource, isEntityLength, nameMistake } from './names.ts'
 import {
   draftOf,
@@ -22,6 +23,7 @@ import {
   ownerOf,
   rowIdOf,
   rowIn,
+  targetOf,
 } from './registry-rows.ts'
 import { ResolutionCache } from './resolution-cache.ts'
 
@@ -53,10 +55,7 @@ export type ChangeOutcome =
  */
 export type ChangeRefusal = 'invalid' | 'unmanaged' | 'too_large' | 'busy' | 'unavailable'
 
-export interface ListedRow extends LimitRow {
-  readonly entity?: string
-  readonly resource?: string
-}
+export type ListedRow = LimitRow & LimitTarget
 
 const maxAttempts = 5
 const maxCachedResources = 1000
@@ -185,9 +184,8 @@ export class LimitRegistry implements LimitResolver {
     }
   }
 
-  #read(owner: { entity?: string; resource?: string }): MaybePromise<LimitRow | undefined> {
-    const cell = this.#cells.get(rowIdOf(owner), limitsSchema)
-    return cell instanceof Promise ? cell.then(rowIn) : rowIn(cell)
+  #read(owner: LimitTarget): MaybePromise<LimitRow | undefined> {
+    return andThen(this.#cells.get(rowIdOf(owner), limitsSchema), rowIn)
   }
 
   #remember({ entity, resource }: LimitEdit, row: LimitRow | undefined): void {
@@ -205,11 +203,6 @@ export class LimitRegistry implements LimitResolver {
     else this.#system.forget(systemKey)
   }
 }
-
-const targetOf = ({ entity, resource }: LimitEdit): LimitTarget => ({
-  ...(entity !== undefined && { entity }),
-  ...(resource !== undefined && { resource }),
-})
 
 const rankOf = ({ entity, resource }: ListedRow): number =>
   entity !== undefined ? 2 : resource !== undefined ? 1 : 0

@@ -65,10 +65,6 @@ export class ResolutionCache<T> {
     this.#entries.delete(key)
   }
 
-  clear(): void {
-    this.#entries.clear()
-  }
-
   #read(key: string, known: Entry<T> | undefined): MaybePromise<T | undefined> {
     if (known?.pending !== undefined) return known.pending
     const startedAt = this.#options.clock.elapsed()

@@ -20,9 +20,7 @@ const capacityOf = ({ capacity }: Limit, shard: number, count: number): number =
 
 /** The refill has no remainder: a shard is credited the whole amount in `count` periods. */
 export const shareOf = (limit: Limit, shard: number, count: number): BucketLimit =>
-  count === 1
-    ? bucketLimit(limit)
-    : bucketLimit(limit, { capacity: capacityOf(limit, shard, count), slower: count })
+  bucketLimit(limit, { capacity: capacityOf(limit, shard, count), slower: count })
 
 /** The shards that a request may be charged to, in order: a random one that can hold it, and the next ones. */
 export function shardsToTry(

@@ -57,13 +57,13 @@ export function problemOf(limits: readonly Limit[]): string | undefined {
   return undefined
 }
 
-const figures = ['capacity', 'refillAmount', 'refillPeriodSeconds'] as const
+export const limitFigures = ['capacity', 'refillAmount', 'refillPeriodSeconds'] as const
 
 function problemOfLimit(limit: Limit): string | undefined {
   const name = JSON.stringify(limit.name)
   if (typeof limit.name !== 'string' || !namePattern.test(limit.name))
     return `The limit name ${name} is not a letter followed by at most 63 letters, digits, "_", "." and "-".`
-  const bad = figures.find((figure) => !(Number.isSafeInteger(limit[figure]) && limit[figure] > 0))
+  const bad = limitFigures.find((figure) => !(Number.isSafeInteger(limit[figure]) && limit[figure] > 0))
   if (bad !== undefined) return `${bad} of the limit ${name} is ${limit[bad]}, not a whole number above 0.`
   const { capacity, unitsPerToken } = bucketLimit(limit)
   const isExact = Number.isSafeInteger(periodMs(limit)) && Number.isSafeInteger(capacity * unitsPerToken)

@@ -2,6 +2,7 @@
  * The usage that one process counted in one hour or day, per entity and resource, in pieces that each fit into one row.
  */
 import type { EpochMs } from '../core/clock.ts'
+import type { Tokens } from './limit.ts'
 import { isEntityLength } from './names.ts'
 
 export const usageKinds = ['hour', 'day'] as const
@@ -21,12 +22,14 @@ export interface Usage {
   readonly tokens: ReadonlyMap<string, number>
 }
 
-interface Entry {
-  readonly entity: string
-  readonly resource: string
+/** Usage that is still being counted. */
+export interface Sum extends Usage {
   permits: number
   refusals: number
   readonly tokens: Map<string, number>
+}
+
+interface Entry extends Sum {
   readonly piece: Piece
 }
 
@@ -67,7 +70,7 @@ export class UsageWindow {
   }
 
   /** The sums of an entity at a resource, to be added to. */
-  touch(entity: string, resource: string): Entry {
+  touch(entity: string, resource: string): Sum {
     const entry = this.#byResource.get(resource)?.get(entity) ?? this.#add(entity, resource)
     entry.piece.isDirty = true
     return entry
@@ -103,34 +106,28 @@ export class UsageWindow {
 /** Of its numbers and of a few limits, in JSON. */
 const entryBytes = 160
 
-export function addTokens(
-  tokens: Map<string, number>,
-  added: Readonly<Record<string, number>>,
-  sign: 1 | -1,
-): void {
+export function addTokens(tokens: Map<string, number>, added: Tokens, sign: 1 | -1): void {
   for (const name in added) tokens.set(name, (tokens.get(name) ?? 0) + sign * added[name]!)
 }
 
+/** A row of `encodeUsage`. */
+type UsageTuple = readonly [string, string, number, number, readonly (readonly [string, number])[]]
+
+const tupleOf = ({ entity, resource, permits, refusals, tokens }: Usage): UsageTuple => [
+  entity,
+  resource,
+  permits,
+  refusals,
+  [...tokens],
+]
+
 export const encodeUsage = (all: readonly Usage[]): Uint8Array =>
-  Buffer.from(
-    JSON.stringify(
-      all.map(({ entity, resource, permits, refusals, tokens }) => [
-        ...[entity, resource, permits, refusals],
-        [...tokens],
-      ]),
-    ),
-  )
+  Buffer.from(JSON.stringify(all.map(tupleOf)))
 
 /** Empty where this version does not understand it. */
 export function usageIn(value: Uint8Array): readonly Usage[] {
   try {
-    const rows = JSON.parse(Buffer.from(value).toString()) as [
-      string,
-      string,
-      number,
-      number,
-      [string, number][],
-    ][]
+    const rows = JSON.parse(Buffer.from(value).toString()) as UsageTuple[]
     return rows.map(([entity, resource, permits, refusals, tokens]) => ({
       ...{ entity, resource, permits, refusals },
       tokens: new Map(tokens),

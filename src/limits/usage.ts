@@ -7,9 +7,12 @@
 import { type Clock, type EpochMs, systemClock, type Timer } from '../core/clock.ts'
 import { newUuid } from '../core/uuid.ts'
 import { type Cells, whateverIsThere } from '../stores/cells.ts'
+import type { Tokens } from './limit.ts'
+import { isOfTarget, type LimitTarget } from './registry-rows.ts'
 import {
   addTokens,
   encodeUsage,
+  type Sum,
   type Usage,
   type UsageKind,
   UsageWindow,
@@ -25,8 +28,6 @@ export interface UsageOptions {
   /** Entities and resources that have their own counter in a window; 10 000 by default. Others are counted together. */
   readonly maxEntries?: number
 }
-
-type Amounts = Readonly<Record<string, number>>
 
 const schema = 1
 const keptMs = 90 * 86_400_000
@@ -55,7 +56,7 @@ export class UsageCounter {
     this.#id = newUuid(() => clock.random())
   }
 
-  permitted(entity: string, resource: string, consumed: Amounts): void {
+  permitted(entity: string, resource: string, consumed: Tokens): void {
     this.#count(entity, resource, (sums) => {
       sums.permits++
       addTokens(sums.tokens, consumed, 1)
@@ -63,11 +64,11 @@ export class UsageCounter {
   }
 
   /** Tokens taken later, or, below 0, returned. They count in the window in which that happens. */
-  adjusted(entity: string, resource: string, delta: Amounts): void {
+  adjusted(entity: string, resource: string, delta: Tokens): void {
     this.#count(entity, resource, (sums) => addTokens(sums.tokens, delta, 1))
   }
 
-  refunded(entity: string, resource: string, consumed: Amounts): void {
+  refunded(entity: string, resource: string, consumed: Tokens): void {
     this.#count(entity, resource, (sums) => addTokens(sums.tokens, consumed, -1))
   }
 
@@ -90,7 +91,7 @@ export class UsageCounter {
     this.#timer?.cancel()
   }
 
-  #count(entity: string, resource: string, add: (sums: ReturnType<UsageWindow['touch']>) => void): void {
+  #count(entity: string, resource: string, add: (sum: Sum) => void): void {
     const now = this.#clock.now()
     for (const kind of usageKinds) add(this.#windowAt(kind, now).touch(entity, resource))
     this.#timer ??= this.#clock.after(this.#flushMs, () => void this.flush())
@@ -149,13 +150,11 @@ export class UsageCounter {
 const pkOf = (kind: UsageKind, start: EpochMs): string =>
   `LIMITS#USAGE#${kind.toUpperCase()}#${new Date(start).toISOString().slice(0, kind === 'hour' ? 13 : 10)}`
 
-export interface UsageQuery {
+export interface UsageQuery extends LimitTarget {
   readonly kind: UsageKind
   /** Windows that overlap [from, to). */
   readonly from: EpochMs
   readonly to: EpochMs
-  readonly entity?: string
-  readonly resource?: string
 }
 
 export interface UsageInWindow extends Usage {
@@ -175,21 +174,15 @@ export async function readUsage(cells: Cells, query: UsageQuery): Promise<readon
     const rows = await cells.list(pkOf(query.kind, start), schema)
     const usages = rows.flatMap(([, { value }]) => usageIn(value))
     found.push(
-      ...merged(usages.filter((usage) => isAsked(usage, query))).map((usage) => ({ ...usage, start })),
+      ...merged(usages.filter((usage) => isOfTarget(usage, query))).map((usage) => ({ ...usage, start })),
     )
   }
   return found
 }
 
-const isAsked = (usage: Usage, { entity, resource }: UsageQuery): boolean =>
-  (entity === undefined || usage.entity === entity) && (resource === undefined || usage.resource === resource)
-
 /** By entity and resource, in the order of their names. */
 function merged(usages: readonly Usage[]): readonly Usage[] {
-  const sums = new Map<
-    string,
-    { entity: string; resource: string; permits: number; refusals: number; tokens: Map<string, number> }
-  >()
+  const sums = new Map<string, Sum>()
   for (const { entity, resource, permits, refusals, tokens } of usages) {
     const key = `${entity}#${resource}`
     const sum = sums.get(key) ?? { entity, resource, permits: 0, refusals: 0, tokens: new Map() }

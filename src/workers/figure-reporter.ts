@@ -1,5 +1,5 @@
 /** Sends the figures of a thread to the main thread whenever they differ from the last ones sent. */
-import type { Clock, Timer } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { WorkerFigures } from './messages.ts'
 
 export interface FigureReporterOptions {
@@ -10,27 +10,17 @@ export interface FigureReporterOptions {
 
 const everyMs = 100
 
-export class FigureReporter {
-  readonly #options: FigureReporterOptions
-  #sent = ''
-  #timer: Timer
-
-  constructor(options: FigureReporterOptions) {
-    this.#options = options
-    this.#timer = this.#lookLater()
+/** Returns the function that ends the reports. */
+export function reportFigures({ clock, figures, send }: FigureReporterOptions): () => void {
+  let sent = ''
+  const lookLater = () => clock.after(everyMs, look)
+  const look = () => {
+    const current = figures()
+    const text = JSON.stringify([...current.databases, current.thread, current.spans])
+    if (text !== sent) send(current)
+    sent = text
+    timer = lookLater()
   }
-
-  stop(): void {
-    this.#timer.cancel()
-  }
-
-  #lookLater(): Timer {
-    return this.#options.clock.after(everyMs, () => {
-      const figures = this.#options.figures()
-      const text = JSON.stringify([...figures.databases, figures.thread, figures.spans])
-      if (text !== this.#sent) this.#options.send(figures)
-      this.#sent = text
-      this.#timer = this.#lookLater()
-    })
-  }
+  let timer = lookLater()
+  return () => timer.cancel()
 }

@@ -1,7 +1,6 @@
 /** Figures of several threads as those of one process. */
-import { type BackgroundCounts, noProbes, type ProbeCounts } from '../engine/learning/counts.ts'
+import { type BackgroundCounts, noProbes } from '../engine/learning/counts.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
-import { addQuotaCounts, type QuotaCounts } from '../proxy/quotas/counts.ts'
 import type { UpstreamState } from '../proxy/upstream/endpoint.ts'
 import type { QueueFigures } from '../proxy/upstream/slots.ts'
 import type { WorkerFigures } from './messages.ts'
@@ -13,6 +12,7 @@ export const noFigures: WorkerFigures = {
 }
 
 const noBackground: BackgroundCounts = { sample: noProbes, sentinel: noProbes, refresh: noProbes }
+const noQueue: QueueFigures = { length: 0, waited: 0, waitedMs: 0, refused: 0 }
 
 /** Threads without a report yet count as idle. */
 export function addUp(all: readonly (BackendRuntimeFigures | undefined)[]): BackendRuntimeFigures {
@@ -22,39 +22,25 @@ export function addUp(all: readonly (BackendRuntimeFigures | undefined)[]): Back
     told.flatMap(({ upstreams }) => upstreams),
     ({ url }) => url,
   )
+  const quotas = told.flatMap(({ quota }) => quota ?? [])
   return {
     flights: sum('flights'),
     requests: sum('requests'),
     upstreams: [...byUrl.values()].map((states) => states.reduce(worse)),
-    queue: told.map(({ queue }) => queue).reduce(queuesOf, noQueue),
-    quota: told.flatMap(({ quota }) => quota ?? []).reduce<QuotaCounts | undefined>(quotasOf, undefined),
+    queue: told.map(({ queue }) => queue).reduce(bothOf, noQueue),
+    quota: quotas.length === 0 ? undefined : quotas.reduce(bothOf),
     background: told.map(({ background }) => background).reduce(bothOf, noBackground),
   }
 }
 
-const noQueue: QueueFigures = { length: 0, waited: 0, waitedMs: 0, refused: 0 }
-
-const queuesOf = (a: QueueFigures, b: QueueFigures): QueueFigures => ({
-  length: a.length + b.length,
-  waited: a.waited + b.waited,
-  waitedMs: a.waitedMs + b.waitedMs,
-  refused: a.refused + b.refused,
-})
-
-const quotasOf = (a: QuotaCounts | undefined, b: QuotaCounts): QuotaCounts =>
-  a === undefined ? b : addQuotaCounts(a, b)
-
-const bothOf = (a: BackgroundCounts, b: BackgroundCounts): BackgroundCounts => ({
-  sample: countsOf(a.sample, b.sample),
-  sentinel: countsOf(a.sentinel, b.sentinel),
-  refresh: countsOf(a.refresh, b.refresh),
-})
-
-const countsOf = (a: ProbeCounts, b: ProbeCounts): ProbeCounts => ({
-  same: a.same + b.same,
-  changed: a.changed + b.changed,
-  failed: a.failed + b.failed,
-})
+/** Adds the numbers of the same name, also of groups of them. */
+export function bothOf<T extends object>(a: T, b: T): T {
+  const sums = Object.entries(a).map(([name, value]) => {
+    const other = b[name as keyof T]
+    return [name, typeof value === 'number' ? value + (other as number) : bothOf(value, other as object)]
+  })
+  return Object.fromEntries(sums)
+}
 
 /** Each thread has its own connections: a server that one of them cannot reach is worth showing. */
 const worse = (a: UpstreamState, b: UpstreamState): UpstreamState => {

@@ -10,11 +10,10 @@ import type { ProxyServerOptions } from '../proxy/assembly/options.ts'
 import { openListener } from '../proxy/front/listener.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
 import { collectorOf, shareBodies } from './shared-bodies.ts'
 import { meterCells, SharedMeter } from './shared-meter.ts'
 import { paneBytesOf, workersOf } from './shares.ts'
-import { addressesIn, type ServedConfig, WorkerPool } from './worker-pool.ts'
+import { addressesIn, type ServedConfig, WorkerPool, type WorkerPoolOptions } from './worker-pool.ts'
 
 export interface RunningWorkerPool {
   /** For the server of the main thread: it has the stores, the marks and everything that looks on, and serves no requests. */
@@ -25,14 +24,11 @@ export interface RunningWorkerPool {
   stage(next: ServedConfig): void
 }
 
-export interface WorkerPoolParts {
-  readonly served: ServedConfig
-  readonly telemetry: Telemetry
-}
-
 /** Undefined where one thread is to serve, or several cannot listen on one address. */
-export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWorkerPool | undefined> {
-  const { served, telemetry } = parts
+export async function startWorkerPool({
+  served,
+  telemetry,
+}: Pick<WorkerPoolOptions, 'served' | 'telemetry'>): Promise<RunningWorkerPool | undefined> {
   const { config } = served
   const workers = workersOf(config)
   if (workers === 1) return undefined
@@ -78,7 +74,11 @@ export async function startWorkerPool(parts: WorkerPoolParts): Promise<RunningWo
       parts: {
         budget,
         listeners: (inside) =>
-          new PoolListeners({ pool, start: () => pool.start(inside, memory!), staged: () => staged }),
+          poolListeners(
+            pool,
+            () => pool.start(inside, memory!),
+            () => staged,
+          ),
         figures: (backend) => pool.figures(backend),
         sample: (backend, order) => pool.sample(backend, order),
         hooks: {
@@ -103,39 +103,24 @@ function canShareAddresses(): Promise<boolean> {
   })
 }
 
-interface PoolListenersOptions {
-  readonly pool: WorkerPool
-  readonly start: () => Promise<void>
-  /** The configuration that is to be served next. */
-  readonly staged: () => ServedConfig
-}
-
-/** The workers listen for the server of the main thread. */
-class PoolListeners implements Listeners {
-  readonly #options: PoolListenersOptions
-  #isStarted = false
-
-  constructor(options: PoolListenersOptions) {
-    this.#options = options
-  }
-
-  urlOf(address: string): string {
-    return this.#options.pool.urls.get(address)!
-  }
-
-  async prepare(): Promise<PreparedChange> {
-    const { pool, start, staged } = this.#options
-    if (this.#isStarted) {
-      await findTaken(staged().config, new Set(pool.urls.keys()))
-      return pool.prepare(staged())
-    }
-    await start()
-    this.#isStarted = true
-    return { urls: pool.urls, commit() {}, discard: () => pool.close() }
-  }
-
-  close(): Promise<void> {
-    return this.#options.pool.close()
+/**
+ * The workers listen for the server of the main thread. `start` starts them; `staged` is the configuration that is to be
+ * served next.
+ */
+function poolListeners(pool: WorkerPool, start: () => Promise<void>, staged: () => ServedConfig): Listeners {
+  let isStarted = false
+  return {
+    urlOf: (address) => pool.urls.get(address)!,
+    async prepare(): Promise<PreparedChange> {
+      if (isStarted) {
+        await findTaken(staged().config, new Set(pool.urls.keys()))
+        return pool.prepare(staged())
+      }
+      await start()
+      isStarted = true
+      return { urls: pool.urls, commit() {}, discard: () => pool.close() }
+    },
+    close: () => pool.close(),
   }
 }
 

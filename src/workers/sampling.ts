@@ -4,6 +4,7 @@
  */
 import type { Key } from '../core/key.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/sampling.ts'
+import { bothOf } from './figures.ts'
 import type { WorkerHandle } from './worker-handle.ts'
 
 type Commanded = Pick<WorkerHandle, 'command'>
@@ -42,9 +43,3 @@ function ordersOf(known: readonly (readonly Key[])[], { gapMs, samples }: Sampli
     return { gapMs, samples: given - before, keys }
   })
 }
-
-const bothOf = (a: Sampled, b: Sampled): Sampled => ({
-  observations: a.observations + b.observations,
-  changed: a.changed + b.changed,
-  shapes: a.shapes + b.shapes,
-})

@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { noProbes } from '../engine/learning/counts.ts'
 import { defaultLimits } from '../proxy/limits.ts'
-import { noQuotaCounts } from '../proxy/quotas/counts.ts'
 import { withThreads } from '../telemetry/process-figures.ts'
 import { addUp } from './figures.ts'
 import { heapOfOne, limitsOfOne, maxPaneBytesOf, paneBytesOf } from './shares.ts'
@@ -32,12 +31,15 @@ test('figures of threads add up; of a database the worst is shown', () => {
     { same: 1, changed: 2, failed: 3 },
     { same: 10, changed: 20, failed: 30 },
   ]
+  const noLimits = { requests: 0, cost: 0, points: 0 }
+  const noQuotaCounts = { permits: 0, degraded: 0, refused: noLimits, dryRun: noLimits }
   const noBackground = { sample: noProbes, sentinel: noProbes, refresh: noProbes }
   const sum = addUp([
     {
       ...{ flights: 1, requests: 2, upstreams: [{ ...state, healthy: true, failures: 0 }] },
       background: { ...noBackground, sample },
       queue: { length: 1, waited: 2, waitedMs: 3, refused: 4 },
+      quota: { ...noQuotaCounts, degraded: 1, refused: { requests: 10, cost: 20, points: 30 } },
     },
     undefined,
     {
@@ -49,7 +51,10 @@ test('figures of threads add up; of a database the worst is shown', () => {
   ])
   assert.deepEqual([sum.flights, sum.requests], [4, 7])
   assert.deepEqual(sum.queue, { length: 11, waited: 22, waitedMs: 33, refused: 44 })
-  assert.deepEqual(sum.quota, { ...noQuotaCounts, permits: 7, refused: { requests: 1, cost: 2, points: 3 } })
+  assert.deepEqual(sum.quota, {
+    ...{ ...noQuotaCounts, permits: 7, degraded: 1 },
+    refused: { requests: 11, cost: 22, points: 33 },
+  })
   assert.deepEqual(sum.upstreams, [{ ...state, healthy: false, failures: 2 }])
   assert.deepEqual(sum.background, {
     ...{ ...noBackground, refresh },

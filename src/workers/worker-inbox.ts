@@ -4,7 +4,6 @@ import type { Inside } from '../proxy/assembly/parts.ts'
 import type { StoreParts } from '../proxy/assembly/tiers.ts'
 import { ThreadMaker } from '../proxy/compression/pieces-maker.ts'
 import type { Store } from '../stores/store.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
 import { Directory } from './cache/directory.ts'
 import { runOnCells } from './cells.ts'
 import { ClaimTable } from './claims.ts'
@@ -13,17 +12,13 @@ import type { FromWorker, ToWorker } from './messages.ts'
 import { makePieces } from './pieces.ts'
 import { observeBatch } from './relay.ts'
 import type { WorkerHandle, WorkerMessage } from './worker-handle.ts'
+import type { WorkerPoolOptions } from './worker-pool.ts'
 
-export interface WorkerInboxOptions {
-  readonly telemetry: Telemetry
+export interface WorkerInboxOptions extends Pick<WorkerPoolOptions, 'telemetry' | 'onBytes' | 'relieve'> {
   readonly inside: () => Inside
   readonly memory: Store
   /** By thread, as they are started and end. */
   readonly workers: ReadonlyMap<number, WorkerHandle>
-  /** Called with the size of memory that workers have allocated. */
-  readonly onBytes: (bytes: number) => void
-  /** Evicts until a part of the budget is free again. */
-  readonly relieve: () => void
 }
 
 export class WorkerInbox {

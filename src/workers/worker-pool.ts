@@ -15,7 +15,7 @@ import type { Inside } from '../proxy/assembly/parts.ts'
 import type { Store } from '../stores/store.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { addUp } from './figures.ts'
+import { addUp, bothOf } from './figures.ts'
 import type { NamedEvent } from './learned-relay.ts'
 import type { WorkerCommand, WorkerFigures, WorkerInit } from './messages.ts'
 import { RestartBackoff } from './restart-backoff.ts'
@@ -165,8 +165,7 @@ export class WorkerPool {
   /** Undefined where nothing is traced. */
   get spans(): WorkerFigures['spans'] {
     const all = [...this.#workers.values()].flatMap(({ figures: { spans } }) => (spans ? [spans] : []))
-    if (all.length === 0) return undefined
-    return all.reduce((a, b) => ({ sent: a.sent + b.sent, dropped: a.dropped + b.dropped }))
+    return all.length === 0 ? undefined : all.reduce(bothOf)
   }
 
   /** Drains all at once. */

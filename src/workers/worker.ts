@@ -1,8 +1,8 @@
 /** A thread that serves requests: its own listeners, connections and answers; panes, marks and settings from the main thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { KindName } from '../backends/kinds.ts'
 import { backendChanges } from '../config/backend-changes.ts'
 import { type LoadedConfig, type LoadOptions, loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
 import { databasesOf, settingsOf } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
 import { Budget } from '../core/budget.ts'
@@ -19,7 +19,7 @@ import { watchThread } from '../telemetry/process-figures.ts'
 import { Replica } from './cache/replica.ts'
 import { RemoteCells } from './cells.ts'
 import { RemoteClaims } from './claims.ts'
-import { FigureReporter } from './figure-reporter.ts'
+import { reportFigures } from './figure-reporter.ts'
 import { LearnedRelay, type NamedEvent } from './learned-relay.ts'
 import type {
   CommandAnswer,
@@ -65,7 +65,7 @@ class ServingThread {
   #starting: Promise<void> | undefined
   #prepared: Prepared | undefined
   #traces: Traces | undefined
-  #figures: FigureReporter | undefined
+  #stopReports: (() => void) | undefined
   #wasTightAt = Number.NEGATIVE_INFINITY
 
   constructor(port: MessagePort, init: WorkerInit) {
@@ -106,8 +106,7 @@ class ServingThread {
     const { config } = this.#loaded
     const { cert, key } = config.tls
     const { workers, kinds, addresses, via, known, marks, modes, cells } = this.#init
-    const parts = { kindOf: kindsOf(kinds), settings: () => this.#settings }
-    const databases = (await databasesOf(config, parts)).map((each) => placed(each, addresses))
+    const databases = await this.#databasesOf(config, { kinds, addresses })
     const { limits } = config
     const retentionMs = retentionOf({ limits, databases })
     const storage = new ThreadStorage(
@@ -139,7 +138,7 @@ class ServingThread {
     for (const [name, mode] of modes) this.#siteOf(name)?.modes.set(mode)
     const server = this.#server
     const thread = watchThread(clock)
-    this.#figures = new FigureReporter({
+    this.#stopReports = reportFigures({
       clock,
       figures: () => ({
         databases: new Map(server.databases.map(({ name, figures }) => [name, figures()])),
@@ -206,12 +205,7 @@ class ServingThread {
       const { added, changed, replaced } = backendChanges(this.#loaded.config, config)
       for (const name of state.farStores) this.#replica.addFarStore(name)
       this.#storage!.follow({ marks: state.marks, cells: this.#remoteCells(state.cells) })
-      const parts = {
-        kindOf: kindsOf(state.kinds),
-        settings: () => this.#settings,
-        names: [...added, ...changed],
-      }
-      const opened = (await databasesOf(config, parts)).map((each) => placed(each, state.addresses))
+      const opened = await this.#databasesOf(config, state, [...added, ...changed])
       const names = Object.keys(config.backends)
       const change = await this.#server!.prepare({ names, opened, replaced, known: state.known })
       this.#prepared = { fresh, change }
@@ -237,6 +231,20 @@ class ServingThread {
     this.#prepared = undefined
   }
 
+  /** All databases of a configuration, or those with these names. */
+  async #databasesOf(
+    config: Config,
+    { kinds, addresses }: Pick<WorkerInit, 'kinds' | 'addresses'>,
+    names = Object.keys(config.backends),
+  ): Promise<DatabaseOptions[]> {
+    const kindOf = (name: string) => kinds.get(name)!.kind
+    const databases = await databasesOf(config, { kindOf, settings: () => this.#settings, names })
+    return databases.map((database) => {
+      const listen = database.listen && (addresses.get(database.listen) ?? database.listen)
+      return { ...database, ...(listen !== undefined && { listen }) }
+    })
+  }
+
   #remoteCells(known: WorkerInit['cells']): ReadonlyMap<string, Cells> {
     return new Map([...known].map(([name, each]) => [name, this.#cells.of(name, each)]))
   }
@@ -244,7 +252,7 @@ class ServingThread {
   async #close(): Promise<void> {
     await this.#server?.close()
     await this.#traces?.close()
-    this.#figures?.stop()
+    this.#stopReports?.()
     this.#relay.flush()
     this.#learned.flush()
   }
@@ -261,11 +269,6 @@ class ServingThread {
   }
 }
 
-const kindsOf =
-  (kinds: WorkerInit['kinds']) =>
-  (name: string): KindName =>
-    kinds.get(name)!.kind
-
 function failureOf(error: unknown): WorkerFailure {
   if (!(error instanceof WindowpaneError)) throw error
   const { code, message, remedy } = error
@@ -278,11 +281,6 @@ function loadedFrom(given: LoadOptions): LoadedConfig {
   if ('problems' in loaded)
     throw new Error('a thread reads the configuration differently from the main thread')
   return loaded
-}
-
-const placed = (database: DatabaseOptions, addresses: WorkerInit['addresses']): DatabaseOptions => {
-  const listen = database.listen && (addresses.get(database.listen) ?? database.listen)
-  return { ...database, ...(listen !== undefined && { listen }) }
 }
 
 if (parentPort !== null) {

@@ -1,7 +1,8 @@
 /** Explains the decision about a request whose answer is cached as a whole, without any effect. */
 import type { EpochMs } from '../../core/clock.ts'
+import { missReason } from '../objects/whole-answer.ts'
 import type { LookedWhole, WholeCache } from '../objects/whole-cache.ts'
-import { missReason, type WholeRequest } from '../objects/whole-request.ts'
+import type { WholeRequest } from '../objects/whole-request.ts'
 import type { Explanation } from './explain.ts'
 import { duration } from './sentence.ts'
 
@@ -18,7 +19,7 @@ export async function explainWhole(
   if (state.isFresh) return { ...about, outcome: 'hit', sentence: `Hit: ${state.sentence}.` }
   if (request.demands.onlyIfCached)
     return { ...about, outcome: 'refused', reason: 'only_if_cached', sentence: refused }
-  const reason = missReason({ request, ...looked }, looked.stored !== undefined)
+  const reason = missReason(request.demands, looked.marked, looked.stored !== undefined)
   return { ...about, outcome: 'miss', reason, sentence: `Miss: ${state.sentence}; ${kept(request)}.` }
 }
 

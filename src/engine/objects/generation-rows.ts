@@ -25,8 +25,6 @@ export interface Saved extends Generation {
 const headSk = 'HEAD'
 /** Nodes that invalidate at the same instant change the same head. */
 const maxAttempts = 8
-/** The limit of one publish, with room for the row that replaces them. */
-const maxRemoved = 90
 const day = 86_400_000
 
 export class GenerationRows {
@@ -73,9 +71,7 @@ export class GenerationRows {
     const pk = generationsPk(tenant)
     await this.#cells.publish([
       { id: { pk, sk: everything.sk }, put: this.#draft(everything.at), if: whateverIsThere },
-      ...sks
-        .slice(0, maxRemoved)
-        .map((sk) => ({ id: { pk, sk }, remove: true as const, if: whateverIsThere })),
+      ...sks.map((sk) => ({ id: { pk, sk }, remove: true as const, if: whateverIsThere })),
     ])
   }
 

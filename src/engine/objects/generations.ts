@@ -34,6 +34,7 @@ const never: EpochMs = 0
 const maxTenants = 10_000
 /** Beyond this the oldest become one invalidation of the whole tenant. */
 const maxRows = 500
+/** The limit of one publish, with room for the row that replaces them. */
 const foldedRows = 90
 
 export const everythingSk = 'ALL'
@@ -147,14 +148,11 @@ export class Generations {
     if (known.rows.size <= maxRows) return
     const byAge = [...known.rows].filter(([sk]) => sk !== everythingSk).sort(([, a], [, b]) => a - b)
     const older = byAge.slice(0, foldedRows)
+    const folded = older.map(([sk]) => sk)
     this.#apply(known, [{ sk: everythingSk, at: older.at(-1)![1] }])
-    for (const [sk] of older) known.rows.delete(sk)
+    for (const sk of folded) known.rows.delete(sk)
     const everything = { sk: everythingSk, at: known.rows.get(everythingSk)! }
-    await this.#rows?.fold(
-      tenant,
-      everything,
-      older.map(([sk]) => sk),
-    )
+    await this.#rows?.fold(tenant, everything, folded)
   }
 
   #of(tenant: string): TenantGenerations {

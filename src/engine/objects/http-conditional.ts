@@ -35,9 +35,5 @@ function tagsIn(text: string): readonly string[] {
   return tags
 }
 
-export function notModifiedHeaders(headers: HeaderList): string[] {
-  const kept: string[] = []
-  for (let i = 0; i < headers.length; i += 2)
-    if (notModifiedNames.has(headers[i]!.toLowerCase())) kept.push(headers[i]!, headers[i + 1]!)
-  return kept
-}
+export const notModifiedHeaders = (headers: HeaderList): string[] =>
+  headers.filter((_, i) => notModifiedNames.has(headers[i - (i % 2)]!.toLowerCase()))

@@ -3,7 +3,6 @@
  * configured, for a time a little later. Equal requests at once are one query to the database. The last answer to each question is
  * kept in memory, for outages.
  */
-import { hash } from 'node:crypto'
 import type { HeaderList } from '../../backends/backend.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Budget } from '../../core/budget.ts'
@@ -11,23 +10,10 @@ import type { EpochMs } from '../../core/clock.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import { keptHeaders } from '../kept-headers.ts'
 import type { Answer } from '../trip.ts'
-import type { Asked, Fetched, WholeFetch, WholeResult } from './whole-fetch.ts'
-import {
-  brokenAnswer,
-  noteHit,
-  noteStale,
-  orInstead,
-  refusedAnswer,
-  slow,
-  type WholeCacheOptions,
-  type WholeTrip,
-} from './whole-request.ts'
-
-/** How the database is queried. */
-export interface InstantFetching {
-  fetch(asked: Asked): WholeFetch
-  patienceMs(): number
-}
+import { etagOf } from './object-names.ts'
+import { failedAnswer, noteHit, slow, staleAnswer, streamedAnswer, type WhyStale } from './whole-answer.ts'
+import type { Fetched, WholeFetch, WholeFetcher, WholeResult } from './whole-fetch.ts'
+import type { WholeCacheOptions, WholeTrip } from './whole-request.ts'
 
 interface StoredInstant {
   /** Its evaluation time. */
@@ -54,13 +40,13 @@ const overhead = 512
 
 export class Instants {
   readonly #options: WholeCacheOptions
-  readonly #fetching: InstantFetching
+  readonly #fetcher: WholeFetcher
   readonly #last: BoundedMap<string, StoredInstant>
   readonly #flights = new Map<string, InstantFlight[]>()
 
-  constructor(options: WholeCacheOptions, fetching: InstantFetching) {
+  constructor(options: WholeCacheOptions, fetcher: WholeFetcher) {
     this.#options = options
-    this.#fetching = fetching
+    this.#fetcher = fetcher
     this.#last = lastAnswers(options.budget)
   }
 
@@ -110,7 +96,7 @@ export class Instants {
   #open({ key, request }: WholeTrip, at: EpochMs): InstantFlight {
     const { plan, partition, target } = request
     const startedAt = this.#options.clock.now()
-    const fetch = this.#fetching.fetch({ plan, partition, target })
+    const fetch = this.#fetcher.fetch({ plan, partition, target })
     const flight: InstantFlight = { at, startedAt, fetch, members: 1 }
     const flights = this.#flights.get(key) ?? []
     flights.push(flight)
@@ -136,7 +122,7 @@ export class Instants {
     this.#last.set(key, {
       ...{ at, generatedAt, body },
       headers: keptHeaders(headers, backend.capabilities),
-      etag: `"${hash('sha256', body, 'base64url').slice(0, 27)}"`,
+      etag: etagOf(body),
       lifetimeMs: 1000 * limits.seconds,
       mustRevalidate: limits.mustRevalidate,
     })
@@ -152,8 +138,7 @@ export class Instants {
       if (!isJoined) fetch.dropTarget()
       if (--flight.members === 0) fetch.cancel()
     })
-    const patience = { clock: this.#options.clock, patienceMs: this.#fetching.patienceMs(), client }
-    const first = await orInstead(fetch.result, patience, () => {
+    const first = await this.#fetcher.orInstead(fetch.result, client, () => {
       const stale = this.#fallback(trip, at)
       return stale && !(fetch.isStreaming && !isJoined) ? { stale } : undefined
     })
@@ -168,16 +153,14 @@ export class Instants {
     const { decision } = trip
     const { flight, isJoined, at } = taken
     if (result.kind === 'answer') return this.#fetched(trip, result, taken)
-    if (!isJoined && flight.fetch.isStreaming) {
-      await flight.fetch.delivered
-      return { kind: 'streamed' }
-    }
-    if (result.kind === 'refused') return refusedAnswer(decision, result.response)
-    if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
+    if (!isJoined && flight.fetch.isStreaming) return streamedAnswer(flight.fetch)
     // The client of that flight has disconnected: this request queries the database itself.
     if (result.kind === 'abandoned') return this.serve(trip, at)
-    const stored = this.#fallback(trip, at)
-    return stored === undefined ? brokenAnswer(decision, result) : this.#stale(trip, stored, result)
+    if (result.kind === 'broken') {
+      const stored = this.#fallback(trip, at)
+      if (stored !== undefined) return this.#stale(trip, stored, result)
+    }
+    return failedAnswer(decision, result)
   }
 
   async #fetched(trip: WholeTrip, result: Fetched, { flight, isJoined, at }: Taken): Promise<Answer> {
@@ -191,10 +174,7 @@ export class Instants {
     if (forbidden !== undefined) decision.unstored = forbidden.reason
     if (isJoined) decision.collapsed = true
     if (flight.at !== at) decision.detail = laterDetail(at - flight.at)
-    if (!isJoined && flight.fetch.isStreaming) {
-      await flight.fetch.delivered
-      return { kind: 'streamed' }
-    }
+    if (!isJoined && flight.fetch.isStreaming) return streamedAnswer(flight.fetch)
     const kept = this.#last.get(key)
     if (kept?.body === body) return { kind: 'object', ...kept }
     return { kind: 'response', response: { status: 200, headers, body } }
@@ -213,15 +193,9 @@ export class Instants {
     return ageMs < mostMs && laterMs >= 0 && laterMs < mostMs ? stored : undefined
   }
 
-  #stale(
-    { decision, request }: WholeTrip,
-    stored: StoredInstant,
-    why: Parameters<typeof noteStale>[2],
-  ): Answer {
-    const { generatedAt } = stored
-    const freshUntil = generatedAt + 1000 * request.terms.revalidateSeconds
-    noteStale(decision, { generatedAt, freshUntil, now: this.#options.clock.now() }, why)
-    return { kind: 'object', ...stored }
+  #stale({ decision, request }: WholeTrip, stored: StoredInstant, why: WhyStale): Answer {
+    const freshUntil = stored.generatedAt + 1000 * request.terms.revalidateSeconds
+    return staleAnswer(decision, { ...stored, freshUntil }, { ...why, now: this.#options.clock.now() })
   }
 }
 

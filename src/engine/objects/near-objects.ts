@@ -47,14 +47,6 @@ export class NearObjects {
     this.#objects.delete(pk)
     if (this.#budget === undefined || this.#budget.reserve(weightOf(object))) this.#objects.set(pk, object)
   }
-
-  delete(pk: string): void {
-    this.#objects.delete(pk)
-  }
-
-  clear(): void {
-    this.#objects.clear()
-  }
 }
 
 const weightOf = ({ version, body }: StoredObject): number =>

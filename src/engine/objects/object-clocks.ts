@@ -30,21 +30,13 @@ export const maxRetentionMs = 30 * 86_400_000
 
 /** Throws a WindowpaneError where a value is not a number of seconds. */
 export function termsMs(terms: ObjectTerms): TermsMs {
-  const {
-    revalidateSeconds,
-    staleWhileRevalidateSeconds = 0,
-    staleIfErrorSeconds = 0,
-    retentionSeconds = defaultRetentionSeconds,
-  } = terms
-  const given = [revalidateSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds, retentionSeconds]
-  const [revalidate, staleWhileRevalidate, staleIfError, retention] = given.map(millisecondsOf) as [
-    ...[number, number, number, number],
-  ]
+  const revalidate = millisecondsOf(terms.revalidateSeconds)
+  const staleWhileRevalidate = millisecondsOf(terms.staleWhileRevalidateSeconds ?? 0)
+  const staleIfError = millisecondsOf(terms.staleIfErrorSeconds ?? 0)
+  const asked = millisecondsOf(terms.retentionSeconds ?? defaultRetentionSeconds)
   const usable = revalidate + Math.max(staleWhileRevalidate, staleIfError)
-  return {
-    ...{ revalidate, staleWhileRevalidate, staleIfError },
-    retention: Math.min(Math.max(retention, usable), maxRetentionMs),
-  }
+  const retention = Math.min(Math.max(asked, usable), maxRetentionMs)
+  return { revalidate, staleWhileRevalidate, staleIfError, retention }
 }
 
 function millisecondsOf(seconds: number): number {

@@ -86,8 +86,7 @@ export class ObjectRows {
   /** Undefined where a chunk is missing, or where the chunks are not the written ones. */
   async readBody(pk: string, { id, chunks, bytes, etag }: Version): Promise<Uint8Array | undefined> {
     const parts: Uint8Array[] = []
-    for (let from = 0; from < chunks; from += concurrentChunks) {
-      const indexes = range(from, Math.min(chunks, from + concurrentChunks))
+    for (const indexes of batchesOf(chunks)) {
       const cells = await Promise.all(indexes.map((i) => this.#cells.get(chunkId(pk, id, i), schema)))
       for (const cell of cells) {
         if (cell === undefined) return undefined
@@ -106,8 +105,7 @@ export class ObjectRows {
   /** Rejects where a chunk could not be written. */
   async writeBody(pk: string, { id, chunks, collectAt }: Version, body: Uint8Array): Promise<void> {
     const size = this.#cells.capabilities.maxValueBytes
-    for (let from = 0; from < chunks; from += concurrentChunks) {
-      const indexes = range(from, Math.min(chunks, from + concurrentChunks))
+    for (const indexes of batchesOf(chunks)) {
       await Promise.all(
         indexes.map(async (i) => {
           const value = body.subarray(i * size, (i + 1) * size)
@@ -198,4 +196,8 @@ function isVersion(given: unknown): given is Version {
   return areTexts && Number.isFinite(terms?.revalidate) && Array.isArray(headers) && Array.isArray(tagHashes)
 }
 
-const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i)
+/** The indexes of all chunks, in groups that are read or written at once. */
+function* batchesOf(chunks: number): Generator<readonly number[]> {
+  for (let from = 0; from < chunks; from += concurrentChunks)
+    yield Array.from({ length: Math.min(concurrentChunks, chunks - from) }, (_, i) => from + i)
+}

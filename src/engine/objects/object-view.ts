@@ -1,5 +1,5 @@
 /** An object as a reader sees it now: its position on its clocks, and the answer made from it. */
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { VouchedSpan } from '../../core/witness.ts'
 import type { Generations } from './generations.ts'
 import type { StoredObject } from './near-objects.ts'
@@ -35,7 +35,7 @@ export class ObjectView {
     const isDoubted =
       version.generatedAt > now + maxSkewMs ||
       version.generatedAt < freshFrom ||
-      this.#invalidatedAt(name, version) !== undefined
+      this.#generations.invalidatedAt(name, version) !== undefined
     return isDoubted && position !== 'unusable' ? 'error' : position
   }
 
@@ -45,17 +45,13 @@ export class ObjectView {
     { state, failure, replaced }: Handed,
   ): ObjectAnswer {
     const { generatedAt, etag, status, headers } = version
-    const invalidatedAt = this.#invalidatedAt(name, version)
+    const invalidatedAt = this.#generations.invalidatedAt(name, version)
     const { freshUntil: untouched } = clocksFor(version, terms, demands?.vouched)
     const freshUntil =
       invalidatedAt === undefined ? untouched : Math.min(untouched, invalidatedAt, this.#clock.now())
     const answer = { body, state, generatedAt, etag, status, headers, freshUntil }
     if (replaced !== undefined) return { ...answer, replaced }
     return failure === undefined ? answer : { ...answer, failure }
-  }
-
-  #invalidatedAt(name: ObjectName, version: Version): EpochMs | undefined {
-    return this.#generations.invalidatedAt(name, version)
   }
 }
 

@@ -7,9 +7,7 @@
 
 import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision } from '../../core/decision.ts'
-import { gridThrough } from '../../core/grid.ts'
 import type { MaybePromise } from '../../stores/store.ts'
-import { Backlog } from '../backlog.ts'
 import { KeyMemo } from '../key-memo.ts'
 import type { Answer } from '../trip.ts'
 import { Instants } from './instants.ts'
@@ -17,43 +15,26 @@ import { type EarlierAnswer, MovedBounds } from './moved-bounds.ts'
 import type { ObjectAnswer, ObjectDemands, ObjectKey, Rendered } from './objects.ts'
 import { RevalidateBudget } from './revalidate-budget.ts'
 import {
-  type Fetched,
-  fetchWhole,
-  type WholeFetch,
-  type WholeFetchOptions,
-  type WholeResult,
-} from './whole-fetch.ts'
+  failedAnswer,
+  missAnswer,
+  missReason,
+  noteHit,
+  slow,
+  staleAnswer,
+  streamedAnswer,
+  type WhyStale,
+} from './whole-answer.ts'
+import { noGrid, WholeFetcher, type WholeResult } from './whole-fetch.ts'
 import { markedAt } from './whole-marks.ts'
 import { NotRendered, refusedOf, renderedOf } from './whole-render.ts'
 import {
-  brokenAnswer,
   demandsOf,
-  isCancelled,
-  missReason,
-  noteHit,
-  noteStale,
-  orInstead,
-  refusedAnswer,
-  slow,
+  type OwnFetch,
   type WholeCacheOptions,
   type WholeRequest,
   type WholeTrip,
 } from './whole-request.ts'
 import { Waiters } from './whole-waiters.ts'
-
-/** The share of all memory that one answer may take: one long list must not evict the buckets of many panels. */
-const bodyShare = 1 / 64
-
-/** Whole answers have no buckets. */
-const noGrid = gridThrough('point', 1, 0)
-
-/** The fetch of one request, where this request queried the database. */
-interface Own {
-  fetch?: WholeFetch
-  rendered?: Rendered & { readonly result: Fetched }
-  /** It has its answer: the rest of the fetch is for the store alone. */
-  isAnswered: boolean
-}
 
 /** The stored answer, and the demands of purges, changes and the client. */
 export interface LookedWhole extends Pick<WholeTrip, 'key' | 'marked' | 'demands'> {
@@ -67,35 +48,31 @@ const nobody = { isGone: false, onGone() {} }
 
 export class WholeCache {
   readonly #options: WholeCacheOptions
-  readonly #fetching: WholeFetchOptions
+  readonly #fetcher: WholeFetcher
   readonly #instants: Instants
   readonly #keys: KeyMemo
   readonly #waiters = new Waiters()
   readonly #budget = new RevalidateBudget()
   readonly #movedBounds: MovedBounds
-  #isDatabaseDown = false
 
   constructor(options: WholeCacheOptions) {
-    const { budget, clock, maxAnswerBytes, backlog = new Backlog(clock) } = options
-    const maxBodyBytes = Math.min(maxAnswerBytes, budget.limit * bodyShare)
     this.#options = options
-    this.#fetching = { ...options, backlog, maxBodyBytes }
+    this.#fetcher = new WholeFetcher(options)
     this.#keys = new KeyMemo(options.name)
     this.#movedBounds = new MovedBounds(options)
-    this.#instants = new Instants(options, {
-      fetch: (asked) => this.#fetch(asked),
-      patienceMs: () => this.#patienceMs,
-    })
+    this.#instants = new Instants(options, this.#fetcher)
   }
 
   /** A fresh answer in this process is given at once. */
   serve(request: WholeRequest, decision: Decision): MaybePromise<Answer> {
     const trip = this.#tripOf(request, decision)
-    const { at } = request.plan
-    if (at !== undefined) return this.#instants.serve(trip, at)
+    const { key, demands } = trip
+    const { plan, terms } = trip.request
+    if (plan.at !== undefined) return this.#instants.serve(trip, plan.at)
     if (request.demands.onlyIfCached) return this.#onlyStored(trip)
-    const own: Own = { isAnswered: false }
-    const got = this.#get(trip, own)
+    const own: OwnFetch = { isAnswered: false }
+    const render = () => this.#render(trip, own)
+    const got = this.#options.objects.get(this.#objectKey(key), render, terms, demands)
     if (got instanceof Promise) return this.#wait(trip, got, own)
     own.isAnswered = true
     return this.#answer(trip, got, own)
@@ -116,7 +93,7 @@ export class WholeCache {
     decision.key = key
     // A long answer is streamed to the client while it arrives: later findings are not reported.
     decision.outcome = 'miss'
-    decision.reason = missReason(trip, false)
+    decision.reason = missReason(request.demands, marked, false)
     return trip
   }
 
@@ -155,19 +132,9 @@ export class WholeCache {
     return { tenant: this.#options.name, key }
   }
 
-  #get(trip: WholeTrip, own: Own): MaybePromise<ObjectAnswer> {
-    const { request, key, demands } = trip
-    return this.#options.objects.get(
-      this.#objectKey(key),
-      () => this.#render(trip, own),
-      request.terms,
-      demands,
-    )
-  }
-
-  async #render({ request, key }: WholeTrip, own: Own): Promise<Rendered> {
+  async #render({ request, key }: WholeTrip, own: OwnFetch): Promise<Rendered> {
     const { plan, partition, target, terms } = request
-    const fetch = this.#fetch({ plan, partition, target: own.isAnswered ? undefined : target })
+    const fetch = this.#fetcher.fetch({ plan, partition, target: own.isAnswered ? undefined : target })
     own.fetch = fetch
     this.#waiters.fetching(key, fetch)
     if (request.client.isGone) fetch.dropTarget()
@@ -178,22 +145,8 @@ export class WholeCache {
     return own.rendered
   }
 
-  #fetch(asked: Parameters<typeof fetchWhole>[1]): WholeFetch {
-    const fetch = fetchWhole(this.#fetching, asked)
-    void fetch.result.then((result) => {
-      if (result.kind !== 'abandoned')
-        this.#isDatabaseDown = result.kind === 'broken' && result.response === undefined
-    })
-    return fetch
-  }
-
-  get #patienceMs(): number {
-    const { slow: slowMs, down } = this.#options.patienceMs
-    return this.#isDatabaseDown ? down : slowMs
-  }
-
   /** Not longer than its patience, where a stale answer is at hand. */
-  async #wait(trip: WholeTrip, got: Promise<ObjectAnswer>, own: Own): Promise<Answer> {
+  async #wait(trip: WholeTrip, got: Promise<ObjectAnswer>, own: OwnFetch): Promise<Answer> {
     const { key, request } = trip
     const leave = this.#waiters.enter(key, own.fetch)
     request.client.onGone(() => {
@@ -201,10 +154,12 @@ export class WholeCache {
       leave(true)
     })
     try {
-      const patience = { clock: this.#options.clock, patienceMs: this.#patienceMs, client: request.client }
-      const first = await orInstead(got, patience, () => this.#staleOf(trip, own))
+      const first = await this.#fetcher.orInstead(got, request.client, () => this.#staleOf(trip, own))
       if (first === 'gone' || request.client.isGone) return { kind: 'client-gone' }
-      if ('stale' in first) return this.#slow(trip, own, first)
+      if ('stale' in first) {
+        own.fetch?.dropTarget()
+        return this.#earlier(trip.decision, first, slow)
+      }
       const answer = await this.#answer(trip, first, own)
       if (isStored(answer, trip.decision)) this.#movedBounds.note(trip)
       return answer
@@ -215,7 +170,7 @@ export class WholeCache {
     }
   }
 
-  async #staleOf(trip: WholeTrip, own: Own): Promise<EarlierAnswer | undefined> {
+  async #staleOf(trip: WholeTrip, own: OwnFetch): Promise<EarlierAnswer | undefined> {
     const { key, demands } = trip
     const stale = await this.#options.objects.peek(this.#objectKey(key), demands)
     const isUsable = stale !== undefined && stale.generatedAt >= demands.usableFrom
@@ -223,14 +178,8 @@ export class WholeCache {
     return own.fetch?.isStreaming === true ? undefined : found
   }
 
-  #slow({ decision }: WholeTrip, own: Own, earlier: EarlierAnswer): Answer {
-    own.fetch?.dropTarget()
-    return this.#earlier(decision, earlier, slow)
-  }
-
-  #answer(trip: WholeTrip, answer: ObjectAnswer, own: Own): MaybePromise<Answer> {
-    if (answer.state === 'miss') return this.#fetched(trip, answer, own)
-    if (answer.state === 'wait-hit') return this.#shared(trip, answer)
+  #answer(trip: WholeTrip, answer: ObjectAnswer, own: OwnFetch): MaybePromise<Answer> {
+    if (answer.state === 'miss' || answer.state === 'wait-hit') return missAnswer(trip, answer, own)
     if (answer.state === 'stale' && answer.failure !== undefined) return this.#stale(trip, answer, own)
     noteHit(trip.decision, answer, this.#options.clock.now())
     if (answer.state === 'stale') {
@@ -240,78 +189,46 @@ export class WholeCache {
     return { kind: 'object', ...answer }
   }
 
-  /** This request has queried the database. */
-  async #fetched(trip: WholeTrip, answer: ObjectAnswer, { fetch, rendered }: Own): Promise<Answer> {
-    const { decision } = trip
-    if (answer.status !== 200) return refusedAnswer(decision, answer)
-    decision.outcome = 'miss'
-    decision.reason = missReason(trip, answer.replaced !== undefined)
-    decision.upstreamStatus = answer.status
-    decision.stored = rendered?.result.forbidden === undefined && rendered?.result.isComplete === true
-    if (rendered?.result.forbidden !== undefined) decision.unstored = rendered.result.forbidden.reason
-    if (fetch?.isStreaming === true) {
-      await fetch.delivered
-      return { kind: 'streamed' }
-    }
-    const isForbidden = rendered?.result.forbidden !== undefined
-    return isForbidden ? { kind: 'response', response: answer } : { kind: 'object', ...answer }
-  }
-
-  /** Another request has queried it, or another node. */
-  #shared(trip: WholeTrip, answer: ObjectAnswer): Answer {
-    const { decision } = trip
-    if (answer.status !== 200) return refusedAnswer(decision, answer)
-    decision.outcome = 'miss'
-    decision.reason = missReason(trip, answer.replaced !== undefined)
-    decision.collapsed = true
-    return { kind: 'object', ...answer }
-  }
-
-  #stale(trip: WholeTrip, answer: ObjectAnswer, own: Own): MaybePromise<Answer> {
+  #stale(trip: WholeTrip, answer: ObjectAnswer, own: OwnFetch): MaybePromise<Answer> {
     const { failure } = answer
     const result = failure instanceof NotRendered ? failure.result : undefined
-    if (this.#isOfAnother(own, result)) return this.serve(trip.request, trip.decision)
+    if (this.#isCancelledByAnother(own, result)) return this.serve(trip.request, trip.decision)
     // The database has answered, and the answer cannot be stored: the stored one is out of date.
     if (result !== undefined && result.kind !== 'broken') return this.#withoutAnswer(trip, own, failure)
     // Another failure is one of the store: the database is being queried meanwhile.
     const why = result ?? { ...slow, detail: String(failure) }
-    noteStale(trip.decision, { ...answer, now: this.#options.clock.now() }, why)
-    return { kind: 'object', ...answer }
+    return staleAnswer(trip.decision, answer, { ...why, now: this.#options.clock.now() })
   }
 
-  #isOfAnother({ fetch }: Own, result: WholeResult | undefined): boolean {
-    return fetch === undefined && isCancelled(this.#options.backend, result)
+  /**
+   * Clients can cancel their queries by the ids that they gave them. Other requests that waited for the answer then query
+   * the database themselves.
+   */
+  #isCancelledByAnother({ fetch }: OwnFetch, result: WholeResult | undefined): boolean {
+    if (fetch !== undefined || result?.kind !== 'broken' || result.response === undefined) return false
+    const { status, body } = result.response
+    return this.#options.backend.cancellation?.isCancellation(status, body) === true
   }
 
-  async #withoutAnswer(trip: WholeTrip, own: Own, error: unknown): Promise<Answer> {
-    if (own.fetch?.isStreaming === true) {
-      await own.fetch.delivered
-      return { kind: 'streamed' }
-    }
+  async #withoutAnswer(trip: WholeTrip, own: OwnFetch, error: unknown): Promise<Answer> {
+    if (own.fetch?.isStreaming === true) return streamedAnswer(own.fetch)
     if (!(error instanceof NotRendered))
       return { kind: 'forward', reason: 'store_failed', detail: String(error) }
     const { result } = error
-    if (this.#isOfAnother(own, result)) return this.serve(trip.request, trip.decision)
+    if (this.#isCancelledByAnother(own, result)) return this.serve(trip.request, trip.decision)
+    // The client of that fetch has disconnected: this request queries the database itself.
+    if (result.kind === 'abandoned')
+      return trip.request.client.isGone ? { kind: 'client-gone' } : this.serve(trip.request, trip.decision)
     if (result.kind === 'broken') {
       const earlier = await this.#movedBounds.find(trip)
-      return earlier === undefined
-        ? brokenAnswer(trip.decision, result)
-        : this.#earlier(trip.decision, earlier, result)
+      if (earlier !== undefined) return this.#earlier(trip.decision, earlier, result)
     }
-    if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
-    if (result.kind === 'refused') return refusedAnswer(trip.decision, result.response)
-    // The client of that fetch has disconnected: this request queries the database itself.
-    return trip.request.client.isGone ? { kind: 'client-gone' } : this.serve(trip.request, trip.decision)
+    return failedAnswer(trip.decision, result)
   }
 
-  #earlier(
-    decision: Decision,
-    { stale, detail }: EarlierAnswer,
-    why: Parameters<typeof noteStale>[2],
-  ): Answer {
-    const details = [why.detail, detail].filter((each) => each !== '').join('; ')
-    noteStale(decision, { ...stale, now: this.#options.clock.now() }, { ...why, detail: details })
-    return { kind: 'object', ...stale }
+  #earlier(decision: Decision, earlier: EarlierAnswer, why: WhyStale): Answer {
+    const detail = [why.detail, earlier.detail].filter((each) => each !== '').join('; ')
+    return staleAnswer(decision, earlier.stale, { ...why, detail, now: this.#options.clock.now() })
   }
 }
 

@@ -1,29 +1,24 @@
 /** Queries the database for an answer that is cached as a whole. The result is a value, also on failure. */
-import type { Backend, Decomposed, HeaderList, ResponseEnds, Sink } from '../../backends/backend.ts'
+import type { Decomposed, HeaderList, ResponseEnds, Sink } from '../../backends/backend.ts'
 import type { WholePlan } from '../../backends/whole-answers.ts'
-import type { Budget } from '../../core/budget.ts'
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { EpochMs } from '../../core/clock.ts'
 import { gridThrough } from '../../core/grid.ts'
 import { nothing } from '../../core/interval.ts'
 import type { Limits } from '../../core/lifetime.ts'
-import type { Backlog } from '../backlog.ts'
-import type { Abandoned, DatabaseFailure, DatabaseRefusal, FetchResult, UnusableAnswer } from '../fetch.ts'
+import { Backlog } from '../backlog.ts'
+import type { Abandoned, DatabaseFailure, DatabaseRefusal, UnusableAnswer } from '../fetch.ts'
 import { type AnswerTerms, type Forbidden, termsOf } from '../http/answer-terms.ts'
 import type { Identity } from '../http/identity.ts'
 import { Intake } from '../intake.ts'
-import type { StreamTarget, Upstream } from '../ports.ts'
-import type { FetchOver } from '../trip.ts'
+import type { StreamTarget } from '../ports.ts'
+import type { Client } from '../trip.ts'
 import { HeldTarget } from './held-target.ts'
+import type { WholeCacheOptions } from './whole-request.ts'
 
-export interface WholeFetchOptions {
-  readonly backend: Backend
-  readonly upstream: Upstream
-  readonly clock: Clock
-  readonly budget: Budget
+interface WholeFetchOptions extends WholeCacheOptions {
   readonly backlog: Backlog
   /** Longer answers are passed on and not stored. */
   readonly maxBodyBytes: number
-  readonly onFetch?: ((fetched: FetchOver) => void) | undefined
 }
 
 export interface Fetched {
@@ -62,9 +57,53 @@ export interface Asked {
 }
 
 /** Whole answers have no buckets. */
-const noGrid = gridThrough('point', 1, 0)
+export const noGrid = gridThrough('point', 1, 0)
 
-export function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Asked): WholeFetch {
+/** The share of all memory that one answer may take: one long list must not evict the buckets of many panels. */
+const bodyShare = 1 / 64
+
+/** Queries one database, and waits for it: not for long where it was down at the last query. */
+export class WholeFetcher {
+  readonly #options: WholeFetchOptions
+  #isDatabaseDown = false
+
+  constructor(options: WholeCacheOptions) {
+    const { budget, clock, maxAnswerBytes, backlog = new Backlog(clock) } = options
+    const maxBodyBytes = Math.min(maxAnswerBytes, budget.limit * bodyShare)
+    this.#options = { ...options, backlog, maxBodyBytes }
+  }
+
+  fetch(asked: Asked): WholeFetch {
+    const fetch = fetchWhole(this.#options, asked)
+    void fetch.result.then((result) => {
+      if (result.kind !== 'abandoned')
+        this.#isDatabaseDown = result.kind === 'broken' && result.response === undefined
+    })
+    return fetch
+  }
+
+  /**
+   * Resolves as `pending` does; or with the result of `instead` once the patience with the database ends, unless that is
+   * undefined; or when the client has disconnected.
+   */
+  orInstead<T, S>(
+    pending: Promise<T>,
+    client: Client,
+    instead: () => S | undefined | Promise<S | undefined>,
+  ): Promise<T | S | 'gone'> {
+    const { clock, patienceMs } = this.#options
+    return new Promise((resolve, reject) => {
+      const timer = clock.after(this.#isDatabaseDown ? patienceMs.down : patienceMs.slow, async () => {
+        const other = await Promise.resolve(instead()).catch(() => undefined)
+        if (other !== undefined) resolve(other)
+      })
+      client.onGone(() => resolve('gone'))
+      pending.then(resolve, reject).finally(() => timer.cancel())
+    })
+  }
+}
+
+function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Asked): WholeFetch {
   const { backend, upstream, clock, budget, backlog, maxBodyBytes, onFetch } = options
   const generatedAt = clock.now()
   const sentAt = clock.elapsed()
@@ -94,9 +133,14 @@ export function fetchWhole(options: WholeFetchOptions, { plan, partition, target
   })
   const accept = target?.encoding ?? upstream.preferredEncoding
   intake.sent(upstream.send(plan.request, accept, intake))
-  const about = () => ({ generatedAt, terms: terms!, body: sink!.body })
   return {
-    result: intake.result.then((result) => resultOf(result, about)),
+    result: intake.result.then((result) => {
+      if (result.kind !== 'panes') return result
+      // `storable` is false also where storing is forbidden, and then no other request gets it.
+      const { headers, storable: isComplete } = result
+      const { forbidden, limits } = terms!
+      return { kind: 'answer', body: sink!.body, headers, generatedAt, forbidden, limits, isComplete }
+    }),
     get isStreaming() {
       return held?.hasBegun === true
     },
@@ -104,21 +148,6 @@ export function fetchWhole(options: WholeFetchOptions, { plan, partition, target
     dropTarget: () => intake.dropTarget(),
     cancel: () => intake.cancel(),
   }
-}
-
-interface About {
-  readonly generatedAt: EpochMs
-  readonly terms: AnswerTerms
-  readonly body: Buffer
-}
-
-function resultOf(result: FetchResult, about: () => About): WholeResult {
-  if (result.kind !== 'panes') return result
-  const { generatedAt, terms, body } = about()
-  const { headers, storable } = result
-  const { forbidden, limits } = terms
-  // `storable` is false also where storing is forbidden, and then no other request gets it.
-  return { kind: 'answer', body, headers, generatedAt, forbidden, limits, isComplete: storable }
 }
 
 /** Keeps the body it is given. */

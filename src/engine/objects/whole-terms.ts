@@ -7,14 +7,10 @@ import type { ObjectTerms } from './objects.ts'
 import { longestSeconds } from './revalidate-budget.ts'
 
 /** Absent settings default to the backend's. */
-export interface EndpointSettings {
+export interface EndpointSettings extends Readonly<Partial<Record<keyof ObjectTerms, number | undefined>>> {
   readonly enabled: boolean
-  readonly revalidateSeconds?: number | undefined
   /** See `WholeRequest`. */
   readonly staleness?: number | undefined
-  readonly staleWhileRevalidateSeconds?: number | undefined
-  readonly staleIfErrorSeconds?: number | undefined
-  readonly retentionSeconds?: number | undefined
 }
 
 /** Further paths whose answers to GET are cached. */
@@ -69,30 +65,28 @@ export class WholeRules {
     return plan !== undefined && this.settings.endpoints[plan.endpoint]?.enabled !== false ? plan : undefined
   }
 
-  termsOf({ endpoint, request }: WholePlan, maxStaleMs: number): Required<ObjectTerms> {
-    if (endpoint === pathEndpoint) return termsFrom(pathTerms, this.#pathOf(request.path), maxStaleMs)
-    return termsFrom(this.#answers!.endpoints[endpoint]!, this.settings.endpoints[endpoint], maxStaleMs)
+  termsOf(plan: WholePlan, maxStaleMs: number): Required<ObjectTerms> {
+    const { endpoint } = plan
+    const usual = endpoint === pathEndpoint ? pathTerms : this.#answers!.endpoints[endpoint]!
+    return termsFrom(usual, this.#settingsOf(plan), maxStaleMs)
   }
 
   /** Undefined where the terms define how long an answer is fresh. */
-  stalenessOf({ endpoint, request }: WholePlan): number | undefined {
-    const own = endpoint === pathEndpoint ? this.#pathOf(request.path) : this.settings.endpoints[endpoint]
-    return own?.staleness
+  stalenessOf(plan: WholePlan): number | undefined {
+    return this.#settingsOf(plan)?.staleness
+  }
+
+  #settingsOf({ endpoint, request }: WholePlan): EndpointSettings | undefined {
+    return endpoint === pathEndpoint ? this.#pathOf(request.path) : this.settings.endpoints[endpoint]
   }
 
   /** How long after it was generated any answer may be used, but for `maxStale`: marks must be kept as long. */
   get longestUseMs(): number {
     const endpoints = Object.entries(this.#answers?.endpoints ?? {})
-    const terms = [
-      ...endpoints.map(([name, usual]) => longestTerms(usual, this.settings.endpoints[name])),
-      ...this.settings.paths.map((own) => longestTerms(pathTerms, own)),
-    ]
     return Math.max(
       0,
-      ...terms.map(
-        ({ revalidateSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds }) =>
-          1000 * (revalidateSeconds + Math.max(staleWhileRevalidateSeconds, staleIfErrorSeconds)),
-      ),
+      ...endpoints.map(([name, usual]) => longestUse(usual, this.settings.endpoints[name])),
+      ...this.settings.paths.map((own) => longestUse(pathTerms, own)),
     )
   }
 
@@ -118,10 +112,12 @@ function withoutSecret(pair: string): string {
 const isAt = (given: string, path: string): boolean =>
   given.endsWith('*') ? path.startsWith(given.slice(0, -1)) : path === given
 
-function longestTerms(usual: EndpointTerms, own: EndpointSettings | undefined): Required<ObjectTerms> {
-  const terms = termsFrom(usual, own, 1)
-  if (own?.staleness === undefined) return terms
-  return { ...terms, revalidateSeconds: Math.max(longestSeconds, terms.revalidateSeconds) }
+/** Milliseconds. */
+function longestUse(usual: EndpointTerms, own: EndpointSettings | undefined): number {
+  const { revalidateSeconds, staleWhileRevalidateSeconds, staleIfErrorSeconds } = termsFrom(usual, own, 1)
+  const learned = own?.staleness === undefined ? 0 : longestSeconds
+  const stale = Math.max(staleWhileRevalidateSeconds, staleIfErrorSeconds)
+  return 1000 * (Math.max(revalidateSeconds, learned) + stale)
 }
 
 function termsFrom(

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Identity } from '../../engine/http/identity.ts'
-import type { Limiter, Permit, Refusal } from '../../limits/limit.ts'
+import type { Limiter, Permit, Refusal, Tokens } from '../../limits/limit.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import { quotaLimits } from '../../telemetry/labels.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -81,10 +81,7 @@ export class Quota {
   }
 
   /** Takes tokens for a ticket, and counts the result. In a dry run a refusal becomes a permit. */
-  take(
-    { terms, entity }: Pick<Ticket, 'terms' | 'entity'>,
-    consume: Readonly<Record<string, number>>,
-  ): MaybePromise<Permit | Refusal> {
+  take({ terms, entity }: Pick<Ticket, 'terms' | 'entity'>, consume: Tokens): MaybePromise<Permit | Refusal> {
     const { backend: resource, limiters } = this.#options
     const outcome = limiters.of(terms).acquire({ entity, resource, consume })
     if (outcome instanceof Promise) return outcome.then((late) => this.#judge(terms, entity, late))

@@ -12,20 +12,13 @@ export interface RefusalAnswer {
 
 const problemTypes = 'https://iana.org/assignments/http-problem-types'
 
-interface Wording {
-  readonly status: number
-  readonly reason: RefusalReason
-  readonly type: string
-  readonly title: string
-}
-
 const exceeded = {
   status: 429,
   type: 'quota-exceeded',
   title: 'Request cannot be satisfied as assigned quota has been exceeded',
 } as const
 
-const wordings: Record<RefusalCause, Wording> = {
+const wordings = {
   exceeded: { ...exceeded, reason: 'over_quota' },
   never: { ...exceeded, reason: 'quota_never' },
   unavailable: {
@@ -34,7 +27,7 @@ const wordings: Record<RefusalCause, Wording> = {
     type: 'temporary-reduced-capacity',
     title: 'Request cannot be satisfied due to temporary server capacity constraints',
   },
-}
+} as const satisfies Record<RefusalCause, object>
 
 /** The names of the limits that the request exceeds. */
 export const exceededLimits = ({ limits }: Refusal): string[] =>

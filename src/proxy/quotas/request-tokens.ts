@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { SingleTimer } from '../../core/single-timer.ts'
-import type { AcquireRequest, LimitSource, LimitStatus, Permit, Refusal } from '../../limits/limit.ts'
+import type { AcquireRequest, LimitSource, LimitStatus, Permit, Refusal, Tokens } from '../../limits/limit.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 
 type Acquire = (request: Pick<AcquireRequest, 'entity' | 'consume'>) => MaybePromise<Permit | Refusal>
@@ -144,7 +144,7 @@ class BatchedPermit implements Permit {
     this.limits = left === 0 ? limits : limits.map((status) => withTokens(status, left))
   }
 
-  adjust(delta: Readonly<Record<string, number>>): MaybePromise<void> {
+  adjust(delta: Tokens): MaybePromise<void> {
     return this.#permit.adjust(delta)
   }
 

@@ -1,12 +1,11 @@
 /** The quota of one admitted request: pays for its queries, and reports the remaining tokens in its response. */
 import type { Charge, CostMeter, OverQuota, QueryCost } from '../../engine/cost.ts'
-import type { LimitStatus, Permit, Refusal } from '../../limits/limit.ts'
+import type { LimitStatus, Permit, Refusal, Tokens } from '../../limits/limit.ts'
+import { andThen } from '../../limits/maybe.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Quota } from './quota.ts'
 import { rateLimitFields } from './rate-limit-fields.ts'
 import type { QuotaTerms } from './terms.ts'
-
-type Cost = Readonly<Record<string, number>>
 
 export class Ticket implements CostMeter {
   readonly terms: QuotaTerms
@@ -36,12 +35,10 @@ export class Ticket implements CostMeter {
 
   /** Takes the token of the request itself. */
   admit(): MaybePromise<Permit | Refusal> {
-    const taken = this.#quota.takeRequest(this)
-    return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
+    return this.#noted(this.#quota.takeRequest(this))
   }
 
-  #take(consume: Cost): MaybePromise<Permit | Refusal> {
-    const taken = this.#quota.take(this, consume)
+  #noted(taken: MaybePromise<Permit | Refusal>): MaybePromise<Permit | Refusal> {
     return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
   }
 
@@ -65,7 +62,7 @@ export class Ticket implements CostMeter {
     if (cost !== undefined) void this.#permit?.adjust(cost)
   }
 
-  #flatCost(): Cost | undefined {
+  #flatCost(): Tokens | undefined {
     const { forwardedCost } = this.terms
     return forwardedCost === 0 ? undefined : this.#limited({ cost: forwardedCost, points: forwardedCost })
   }
@@ -77,7 +74,7 @@ export class Ticket implements CostMeter {
   }
 
   /** The part of a cost that is limited; undefined where nothing is. */
-  #limited(cost: Cost): Cost | undefined {
+  #limited(cost: Tokens): Tokens | undefined {
     let limited: Record<string, number> | undefined
     for (const { limit } of this.#limits) {
       const amount = cost[limit.name]
@@ -88,14 +85,12 @@ export class Ticket implements CostMeter {
     return limited
   }
 
-  #charge(cost: Cost): MaybePromise<Charge | OverQuota> {
-    const taken = this.#take(cost)
-    return taken instanceof Promise
-      ? taken.then((late) => this.#charged(cost, late))
-      : this.#charged(cost, taken)
+  #charge(cost: Tokens): MaybePromise<Charge | OverQuota> {
+    const taken = this.#noted(this.#quota.take(this, cost))
+    return andThen(taken, (known) => this.#charged(cost, known))
   }
 
-  #charged(cost: Cost, taken: Permit | Refusal): Charge | OverQuota {
+  #charged(cost: Tokens, taken: Permit | Refusal): Charge | OverQuota {
     const { servesStale } = this.terms
     if (!taken.ok) return { refusal: taken, servesStale: servesStale && taken.cause !== 'unavailable' }
     this.#isCharged = true
@@ -115,7 +110,7 @@ export class Ticket implements CostMeter {
 const free: Charge = { settle() {}, refund() {} }
 
 /** The cost beyond the estimate; undefined where there is none. */
-function differenceOf(estimate: Cost, actual: Cost): Cost | undefined {
+function differenceOf(estimate: Tokens, actual: Tokens): Tokens | undefined {
   const deltas = Object.entries(estimate).map(([name, amount]) => [name, actual[name]! - amount] as const)
   const changed = deltas.filter(([, delta]) => delta !== 0)
   return changed.length === 0 ? undefined : Object.fromEntries(changed)

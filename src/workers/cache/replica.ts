@@ -72,17 +72,28 @@ export class Replica {
     this.#farStores.add(name)
   }
 
+  /** A store of the main thread, as this thread sees it. */
   store(name: StoreName): Store {
-    return new ReplicaStore(this, name)
+    return {
+      name: 'replica',
+      record: (key) => this.look(key, noBucket)?.shape,
+      near: (key, interval) => this.#near(name, key, interval),
+      read: (key, interval, stale) =>
+        stale === undefined
+          ? this.#readAbsent(name, key, interval)
+          : this.#read(name, key, { interval, stale }),
+      peek: (key, interval) => this.look(key, interval),
+      write: (key, entry) => this.write(name, key, entry),
+      remove: (key, interval, fetchedUntil) => this.#remove(name, key, { interval, fetchedUntil }),
+      shapes: () => [...this.#held].map(([key, { shape }]) => [key, shape] as const),
+      // The main thread closes the stores.
+      close() {},
+    }
   }
 
   /** The revision of a key that this thread has seen; 0 for none. */
   revisionOf(key: Key): number {
     return this.#held.get(key)?.revision ?? 0
-  }
-
-  get keys(): readonly (readonly [Key, ShapeRecord])[] {
-    return [...this.#held].map(([key, { shape }]) => [key, shape] as const)
   }
 
   receive(message: ToReplica): void {
@@ -95,7 +106,7 @@ export class Replica {
   }
 
   /** The panes of this thread, or else those in the memory of the main thread. */
-  near(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
+  #near(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.look(key, interval)
     if (found === undefined) return this.#ask(store, key, { interval, stale: nothing })
     this.#use(store, key)
@@ -103,9 +114,19 @@ export class Replica {
   }
 
   /** The main thread queries its far store for the stale buckets. */
-  read(store: StoreName, key: Key, { interval, stale }: Wanted): MaybePromise<Found | undefined> {
+  #read(store: StoreName, key: Key, { interval, stale }: Wanted): MaybePromise<Found | undefined> {
     const isFar = this.#farStores.has(store)
     return isFar ? this.#ask(store, key, { interval, stale }) : this.look(key, interval)
+  }
+
+  /** Reads on in the far store where buckets are absent here. */
+  #readAbsent(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
+    const readOn = (near: Found | undefined) => {
+      const gap = gapIn(near?.panes ?? [], interval)
+      return gap === undefined ? near : this.#read(store, key, { interval, stale: [gap] })
+    }
+    const near = this.#near(store, key, interval)
+    return near instanceof Promise ? near.then(readOn) : readOn(near)
   }
 
   /** The panes here, including writes that the main thread has not confirmed yet. */
@@ -132,7 +153,7 @@ export class Replica {
     return !isEmpty(pane)
   }
 
-  async remove(
+  async #remove(
     store: StoreName,
     key: Key,
     { interval, fetchedUntil }: { interval: Interval | undefined; fetchedUntil: EpochMs | undefined },
@@ -203,56 +224,4 @@ export class Replica {
     for (const [store, keys] of this.#used) this.#options.send({ kind: 'used', store, keys: [...keys] })
     this.#used.clear()
   }
-}
-
-/** The replica as the store of nodes that share a far store. */
-class ReplicaStore implements Store {
-  readonly name = 'replica'
-  readonly #replica: Replica
-  readonly #store: StoreName
-
-  constructor(replica: Replica, store: StoreName) {
-    this.#replica = replica
-    this.#store = store
-  }
-
-  record(key: Key): ShapeRecord | undefined {
-    return this.#replica.look(key, noBucket)?.shape
-  }
-
-  near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
-    return this.#replica.near(this.#store, key, interval)
-  }
-
-  read(key: Key, interval: Interval, stale?: Intervals): MaybePromise<Found | undefined> {
-    if (stale !== undefined) return this.#replica.read(this.#store, key, { interval, stale })
-    const found = this.near(key, interval)
-    return found instanceof Promise
-      ? found.then((near) => this.#readOn(key, interval, near))
-      : this.#readOn(key, interval, found)
-  }
-
-  peek(key: Key, interval: Interval): Found | undefined {
-    return this.#replica.look(key, interval)
-  }
-
-  #readOn(key: Key, interval: Interval, near: Found | undefined): MaybePromise<Found | undefined> {
-    const gap = gapIn(near?.panes ?? [], interval)
-    return gap === undefined ? near : this.#replica.read(this.#store, key, { interval, stale: [gap] })
-  }
-
-  write(key: Key, entry: Entry): boolean {
-    return this.#replica.write(this.#store, key, entry)
-  }
-
-  remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): Promise<number> {
-    return this.#replica.remove(this.#store, key, { interval, fetchedUntil })
-  }
-
-  shapes(): Iterable<readonly [Key, ShapeRecord]> {
-    return this.#replica.keys
-  }
-
-  /** The main thread closes the stores. */
-  close(): void {}
 }
