@@ -6,22 +6,12 @@
 import { type Calendar, isRegular } from '../../core/calendar.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { calendarGrid, type Grid, gridThrough, phaseOf } from '../../core/grid.ts'
+import { contains } from '../../core/interval.ts'
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
+import type { Span } from './druid-plan.ts'
 import { readOrigin, readPeriod } from './iso.ts'
 import type { Bypass } from './reasons.ts'
 import { exactZone } from './zoned.ts'
-
-export interface Granular {
-  readonly grid: Grid
-  /** In which Druid prints where buckets begin. */
-  readonly zone: string
-}
-
-/** Half-open. */
-export interface TimeRange {
-  readonly from: EpochMs
-  readonly to: EpochMs
-}
 
 const simplePeriods: Readonly<Record<string, string>> = {
   SECOND: 'PT1S',
@@ -47,12 +37,10 @@ const dayMs = 24 * hourMs
 /** 1970 began on a Thursday. */
 const firstMonday = 4 * dayMs
 /** Before it, editions of the zone rules differ for many zones; so far ahead, the rules are unknown. */
-const calendarRange: TimeRange = { from: 0, to: Date.UTC(2100, 0) }
-
-const isIn = (outer: TimeRange, { from, to }: TimeRange): boolean => from >= outer.from && to <= outer.to
+const calendarRange: Span = { from: 0, to: Date.UTC(2100, 0) }
 
 /** The grid of a granularity as it stands in the JSON of a query. */
-export function gridOf(granularity: unknown, range: TimeRange): Granular | Bypass {
+export function gridOf(granularity: unknown, range: Span): Grid | Bypass {
   if (typeof granularity === 'string') return simple(granularity.toUpperCase(), range)
   if (typeof granularity !== 'object' || granularity === null) return invalid('no granularity that is known')
   const { type, ...fields } = granularity as Record<string, unknown>
@@ -72,18 +60,18 @@ export function gridOf(granularity: unknown, range: TimeRange): Granular | Bypas
 const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
 const irregular = (detail: string): Bypass => ({ bypass: 'irregular_granularity', detail })
 
-function simple(name: string, range: TimeRange): Granular | Bypass {
+function simple(name: string, range: Span): Grid | Bypass {
   if (name === 'ALL' || name === 'NONE') return irregular(`granularity ${name.toLowerCase()}`)
   const text = Object.hasOwn(simplePeriods, name) ? simplePeriods[name] : undefined
   return text === undefined ? invalid('no granularity that is known') : period({ period: text }, range)
 }
 
-function duration(fields: Readonly<Record<string, unknown>>, range: TimeRange): Granular | Bypass {
+function duration(fields: Readonly<Record<string, unknown>>, range: Span): Grid | Bypass {
   const step = readDuration(fields['duration'])
   const origin = readOrigin(fields['origin'])
   if (step === undefined || origin === 'unreadable') return invalid('a duration that is not read here')
   const grid = remainderGrid(step, origin ?? 0, range)
-  return grid === undefined ? irregular('an origin on the other side of 1970') : { grid, zone: 'UTC' }
+  return grid ?? irregular('an origin on the other side of 1970')
 }
 
 function readDuration(value: unknown): number | undefined {
@@ -92,22 +80,20 @@ function readDuration(value: unknown): number | undefined {
 }
 
 /** Druid subtracts remainders, and these have the sign of the dividend. */
-function remainderGrid(step: number, origin: EpochMs, { from, to }: TimeRange): Grid | undefined {
+function remainderGrid(step: number, origin: EpochMs, { from, to }: Span): Grid | undefined {
   const rest = origin % step
   const isFloor = rest === 0 || (rest > 0 ? from >= 0 : to <= 0)
   return isFloor ? gridThrough('cell', step, origin) : undefined
 }
 
-function period(fields: Readonly<Record<string, unknown>>, range: TimeRange): Granular | Bypass {
+function period(fields: Readonly<Record<string, unknown>>, range: Span): Grid | Bypass {
   const parts = readPeriod(fields['period'])
   const origin = readOrigin(fields['origin'])
   if (parts === undefined || origin === 'unreadable') return invalid('a period that is not read here')
   const zone = readZone(fields['timeZone'])
   if (zone === undefined) return invalid('a time zone that is not known here')
   const grid = periodGrid(parts, { zone, origin, range })
-  return grid === undefined
-    ? irregular(`buckets that move within the range, in ${zone.name}`)
-    : { grid, zone: zone.name }
+  return grid ?? irregular(`buckets that move within the range, in ${zone.name}`)
 }
 
 /** Druid knows abbreviations that mean something else elsewhere. */
@@ -123,7 +109,7 @@ interface Terms {
   readonly zone: Zone
   /** Where the query gives one. */
   readonly origin: EpochMs | undefined
-  readonly range: TimeRange
+  readonly range: Span
 }
 
 type Parts = NonNullable<ReturnType<typeof readPeriod>>
@@ -178,7 +164,7 @@ function localGrid(
   if (zone.fixedOffset !== undefined) {
     return length.unit === 'day' ? gridThrough('cell', grid.step, local - zone.fixedOffset) : grid
   }
-  const isKnown = isIn(calendarRange, range) && (origin ?? 0) >= calendarRange.from
+  const isKnown = contains(calendarRange, range) && (origin ?? 0) >= calendarRange.from
   return isKnown && isRegular(grid.calendar, range.from, range.to) ? grid : undefined
 }
 
@@ -190,7 +176,7 @@ function weekGrid(terms: Terms): Grid | undefined {
 
 /** Pieces of a local hour, minute or second. */
 function flooredGrid(step: number, { zone, range }: Terms): Grid | undefined {
-  if (zone.fixedOffset === undefined && !isIn(calendarRange, range)) return undefined
+  if (zone.fixedOffset === undefined && !contains(calendarRange, range)) return undefined
   const phase = phaseOf(zone, step, range)
   return phase === undefined ? undefined : gridThrough('cell', step, phase)
 }

@@ -1,4 +1,5 @@
 /** The `intervals` of a native query, in every form that Druid accepts, as condensed spans of instants. */
+import { nothing, uniteAll } from '../../core/interval.ts'
 import type { Span } from './druid-plan.ts'
 import { parseInterval } from './interval-text.ts'
 import type { JsonNode } from './json.ts'
@@ -35,16 +36,7 @@ function textsOf(node: JsonNode): Texts | Bypass {
 }
 
 /** In time order, overlapping and abutting ones made one. */
-export function condense(spans: readonly Span[]): readonly Span[] {
-  const sorted = spans.toSorted((a, b) => a.from - b.from)
-  const condensed: Span[] = []
-  for (const span of sorted) {
-    const last = condensed.at(-1)
-    if (last === undefined || span.from > last.to) condensed.push(span)
-    else if (span.to > last.to) condensed[condensed.length - 1] = { from: last.from, to: span.to }
-  }
-  return condensed
-}
+export const condense = (spans: readonly Span[]): readonly Span[] => uniteAll(spans, nothing)
 
 /** As a list in JSON. */
 export const printIntervals = (spans: readonly Span[]): string =>

@@ -1,4 +1,5 @@
 /** Native queries: the requested time is cut out, the rest is parsed once and memoised, both make a plan. */
+import { hullOf } from '../../core/interval.ts'
 import { BytesMemo, Memo } from '../../core/memo.ts'
 import { bucketsOf } from './buckets.ts'
 import type { DruidPlan, Span } from './druid-plan.ts'
@@ -105,9 +106,8 @@ function layOut(question: NativeQuestion, { at, intervals }: Cut, maxBuckets: nu
 }
 
 function layOver(question: NativeQuestion, spans: readonly Span[], maxBuckets: number): Layout | Bypass {
-  const gridding = gridOf(question.granularity, hullOf(spans))
-  if ('bypass' in gridding) return gridding
-  const { grid } = gridding
+  const grid = gridOf(question.granularity, hullOf(spans))
+  if ('bypass' in grid) return grid
   const buckets = bucketsOf(grid, spans, maxBuckets)
   if ('bypass' in buckets) return buckets
   const { text, shape, sources, format, isDescending, limit, queryId, terms, rewrite } = question
@@ -120,5 +120,3 @@ function layOver(question: NativeQuestion, spans: readonly Span[], maxBuckets: n
     layOver: (asked) => layOver(question, asked, maxBuckets),
   }
 }
-
-const hullOf = (spans: readonly Span[]): Span => ({ from: spans[0]!.from, to: spans.at(-1)!.to })

@@ -4,31 +4,26 @@
  * also where it speaks of time, and stays as it is.
  */
 import type { EpochMs } from '../../core/clock.ts'
+import { intersectAll } from '../../core/interval.ts'
 import type { Span } from './druid-plan.ts'
 import { condense } from './intervals.ts'
-import type { Binary, Call, Expression } from './sql-expression.ts'
+import type { Binary, Call, Expression, TokenRange } from './sql-expression.ts'
 import { readInterval } from './sql-literal.ts'
 import { argumentsOf, isMillisColumn, isTimeColumn, type Reading, textIn, wholeIn } from './sql-reading.ts'
 import { constant, readBound, type Time } from './sql-time.ts'
 
-export interface Bounds {
-  /** Tokens [first .. last] of each bound. */
-  readonly places: readonly TokenRange[]
-  readonly isRelative: boolean
-  /** Condensed; endless where a bound is missing. Undefined where a time does not exist at that moment. */
-  spansAt(now: EpochMs): readonly Span[] | undefined
-}
-
-interface TokenRange {
-  readonly first: number
-  readonly last: number
-}
-
 /** Instants that a condition admits. */
 interface Admitted {
   readonly isRelative: boolean
-  spansAt(now: EpochMs): readonly Span[] | undefined
+  /** Condensed; endless where a bound is missing. Undefined where a time does not exist at that moment. */
+  spansAt(now: EpochMs): Spans | undefined
 }
+
+export interface Bounds extends Admitted {
+  readonly places: readonly TokenRange[]
+}
+
+type Spans = readonly Span[]
 
 const always: Span = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
 
@@ -41,8 +36,7 @@ export function readBounds(reading: Reading, where: Expression | undefined): Bou
     places.push({ first: part.first, last: part.last })
     admitted.push(bound)
   }
-  const all = combine(admitted, (sets) => sets.reduce(intersect, [always]))
-  return { places, ...all }
+  return { places, ...combine(admitted, intersection) }
 }
 
 /** ANDs are read left to right, so that the left side may be deep. */
@@ -55,8 +49,6 @@ function conjuncts(where: Expression): readonly Expression[] {
   }
   return found
 }
-
-type Spans = readonly Span[]
 
 function combine(parts: readonly Admitted[], join: (sets: readonly Spans[]) => Spans): Admitted {
   return {
@@ -73,20 +65,8 @@ function combine(parts: readonly Admitted[], join: (sets: readonly Spans[]) => S
   }
 }
 
-/** Both are condensed. */
-function intersect(a: Spans, b: Spans): Spans {
-  const common: Span[] = []
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    const [left, right] = [a[i]!, b[j]!]
-    const span = { from: Math.max(left.from, right.from), to: Math.min(left.to, right.to) }
-    if (span.from < span.to) common.push(span)
-    if (left.to < right.to) i++
-    else j++
-  }
-  return common
-}
-
 const union = (sets: readonly Spans[]): Spans => condense(sets.flat())
+const intersection = (sets: readonly Spans[]): Spans => sets.reduce(intersectAll, [always])
 
 /** Undefined for conditions that do not concern the row's time alone, or have an unsupported form. */
 function readCondition(reading: Reading, condition: Expression): Admitted | undefined {
@@ -114,8 +94,7 @@ function readConnected(reading: Reading, condition: Connected): Admitted | undef
     if (part === undefined) return undefined
     parts.push(part)
   }
-  if (condition.kind === 'or') return combine(parts, union)
-  return combine(parts, (sets) => sets.reduce(intersect, [always]))
+  return combine(parts, condition.kind === 'or' ? union : intersection)
 }
 
 /** The left side of a long chain is deep, but not its right sides: those are in brackets. */

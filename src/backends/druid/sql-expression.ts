@@ -5,15 +5,15 @@
  */
 import { type Cursor, reserved } from './sql-cursor.ts'
 
-/** Tokens [first .. last] of the statement, brackets around it included. */
-interface Placed {
+/** Tokens [first .. last] of the statement; of an expression, brackets around it included. */
+export interface TokenRange {
   readonly first: number
   readonly last: number
 }
 
 type Pair = { readonly left: Expression; readonly right: Expression }
 
-export type Expression = Placed &
+export type Expression = TokenRange &
   (
     | { readonly kind: 'string'; readonly value: string }
     | { readonly kind: 'number'; readonly text: string }

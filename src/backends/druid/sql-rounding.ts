@@ -81,9 +81,9 @@ function toPeriod(reading: Reading, call: Call): Rounding | undefined {
 
 /** Undefined where the granularity has no grid. */
 export function round({ granularity, isUp }: Rounding, at: EpochMs): EpochMs | undefined {
-  const found = gridOf(granularity, { from: at, to: at + 1 })
-  if ('bypass' in found) return undefined
-  const bucket = bucketAt(found.grid, at)
-  const start = startOf(found.grid, bucket)
-  return isUp && start < at ? endOf(found.grid, bucket) : start
+  const grid = gridOf(granularity, { from: at, to: at + 1 })
+  if ('bypass' in grid) return undefined
+  const bucket = bucketAt(grid, at)
+  const start = startOf(grid, bucket)
+  return isUp && start < at ? endOf(grid, bucket) : start
 }

@@ -5,7 +5,7 @@
 
 import type { Bypass, BypassReason } from './reasons.ts'
 import { Cursor } from './sql-cursor.ts'
-import { clockWords, type Expression, maxDepth, readExpression } from './sql-expression.ts'
+import { clockWords, type Expression, maxDepth, readExpression, type TokenRange } from './sql-expression.ts'
 import { type Token, tokensOf } from './sql-tokens.ts'
 
 export interface Statement {
@@ -23,11 +23,8 @@ export interface Statement {
   readonly limit: Limit | undefined
 }
 
-/** Tokens [first .. last]. */
-export interface Limit {
+interface Limit extends TokenRange {
   readonly rows: number
-  readonly first: number
-  readonly last: number
 }
 
 /** SET key = value. Words are TRUE, FALSE and NULL. */

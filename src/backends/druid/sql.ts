@@ -5,7 +5,7 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, type Grid, startOf } from '../../core/grid.ts'
-import type { Interval } from '../../core/interval.ts'
+import { countOf, nothing, subtractAll, uniteAll } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import { bucketsOf } from './buckets.ts'
@@ -93,9 +93,8 @@ function layOut({ granularity }: SqlQuestion, spans: readonly Span[], now: Epoch
   const isOpen = last.to === Number.POSITIVE_INFINITY
   const latest = isOpen ? Math.max(now, last.from) : last.to
   if (!Number.isFinite(latest)) return { bypass: 'invalid_parameter', detail: 'a bound that is no instant' }
-  const gridding = gridOf(granularity, { from: first.from, to: isOpen ? latest + twoDays : latest })
-  if ('bypass' in gridding) return gridding
-  const { grid } = gridding
+  const grid = gridOf(granularity, { from: first.from, to: isOpen ? latest + twoDays : latest })
+  if ('bypass' in grid) return grid
   if (!isOpen) return { grid, spans }
   const from = bucketAt(grid, latest) + 1
   const end = startOf(grid, Math.max(from, bucketAt(grid, latest + tenMinutes)) + 1)
@@ -112,38 +111,29 @@ function touch({ grid, spans, open }: Layout, maxBuckets: number): Touched | Byp
   const touched = bucketsOf(grid, spans, maxBuckets)
   if ('bypass' in touched || open === undefined) return touched
   const { window, whole, edges } = touched
-  const past = whole
-    .map(({ from, to }) => ({ from, to: Math.min(to, open.from) }))
-    .filter(({ from, to }) => from < to)
-  const buckets = joined(edges?.buckets ?? [], { from: open.from, to: window.to })
+  const future = { from: open.from, to: window.to }
+  const buckets = uniteAll(edges?.buckets ?? nothing, [future])
   return {
-    ...{ window, whole: past },
+    ...{ window, whole: subtractAll(whole, [future]) },
     edges: { buckets, parts: `${edges?.parts ?? ''}|${open.from}`, isStorable: true },
   }
-}
-
-function joined(runs: readonly Interval[], next: Interval): readonly Interval[] {
-  const last = runs.at(-1)
-  if (last === undefined || last.to < next.from) return [...runs, next]
-  return [...runs.slice(0, -1), { from: last.from, to: next.to }]
 }
 
 /** A topN is exact if no server drops a bucket: each keeps as many as the limit, and at least 1,000. */
 const leastKept = 1_000
 
 function refuseTopN({ order, limit }: SqlQuestion, touched: Touched): Bypass | undefined {
-  if (order?.isTopN !== true || countOf(touched) <= Math.max(leastKept, limit)) return undefined
+  if (order?.isTopN !== true || bucketCount(touched) <= Math.max(leastKept, limit)) return undefined
   return { bypass: 'limit', detail: `an approximate choice from more than ${leastKept} buckets` }
 }
 
-const countOf = ({ whole, edges }: Touched): number =>
-  [...whole, ...(edges?.buckets ?? [])].reduce((sum, { from, to }) => sum + to - from, 0)
+const bucketCount = ({ whole, edges }: Touched): number => countOf(whole) + countOf(edges?.buckets ?? nothing)
 
 function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, 'asked'>>): DruidPlan {
   const { question, request } = asking
   const { text, shape, sources, terms, format, isDescending, limit, order, queryId, frame, bounds } = question
   const { grid, spans, asked, open, window, whole, edges } = layout
-  const isCut = limit < (question.isAlone ? countOf(layout) : Number.POSITIVE_INFINITY)
+  const isCut = limit < (question.isAlone ? bucketCount(layout) : Number.POSITIVE_INFINITY)
   const isVerbatim = order === undefined && !isCut
   const condition = { isSteady: question.isSteady, openEnd: open?.end }
   return {
