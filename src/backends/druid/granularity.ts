@@ -10,7 +10,7 @@ import { contains } from '../../core/interval.ts'
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
 import type { Span } from './druid-plan.ts'
 import { readOrigin, readPeriod } from './iso.ts'
-import type { Bypass } from './reasons.ts'
+import { type Bypass, invalid } from './reasons.ts'
 import { exactZone } from './zoned.ts'
 
 const simplePeriods: Readonly<Record<string, string>> = {
@@ -57,7 +57,6 @@ export function gridOf(granularity: unknown, range: Span): Grid | Bypass {
   }
 }
 
-const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
 const irregular = (detail: string): Bypass => ({ bypass: 'irregular_granularity', detail })
 
 function simple(name: string, range: Span): Grid | Bypass {

@@ -4,9 +4,7 @@ import type { Span } from './druid-plan.ts'
 import { parseInterval } from './interval-text.ts'
 import type { JsonNode } from './json.ts'
 import { isAbsent, textOf } from './lenient.ts'
-import type { Bypass } from './reasons.ts'
-
-const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
+import { type Bypass, invalid, notDecomposable } from './reasons.ts'
 
 export function readIntervals(node: JsonNode): readonly Span[] | Bypass {
   const texts = textsOf(node)
@@ -28,7 +26,7 @@ function textsOf(node: JsonNode): Texts | Bypass {
   if (node.kind === 'array') return node.items.map(textOf)
   if (node.kind !== 'object') return invalid('intervals: neither text nor list')
   const type = node.members.get('type')
-  if (textOf(type) === 'segments') return { bypass: 'not_decomposable', detail: 'a query for named segments' }
+  if (textOf(type) === 'segments') return notDecomposable('a query for named segments')
   const list = node.members.get('intervals')
   const isKnown = isAbsent(type) || ['intervals', 'LegacySegmentSpec'].includes(textOf(type) ?? '')
   if (!isKnown || list?.kind !== 'array') return invalid('intervals: an object of another form')

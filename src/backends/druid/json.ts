@@ -2,6 +2,7 @@
  * Strict JSON that knows the position of each value and keeps numbers as they were written. Texts that Jackson might
  * read differently from us (a member twice, something behind the end) are refused, never guessed.
  */
+import { type Bypass, malformed } from './reasons.ts'
 
 export type JsonNode = JsonObject | JsonArray | JsonText | JsonNumber | JsonWord
 
@@ -36,20 +37,21 @@ export interface JsonWord extends Placed {
   readonly value: boolean | null
 }
 
-export interface Malformed {
-  readonly malformed: string
-}
-
 /** No real query is deeper than this, and reading goes one call deeper for each level. */
 const maxDepth = 200
 /** A value takes 60 to 300 bytes of memory. No dashboard has more; filters with 50 000 values are sent. */
 const maxValues = 65_536
 
-export function readJson(text: string): JsonNode | Malformed {
+export function readJson(text: string): JsonNode | Bypass {
   const reader = new JsonReader(text)
   const node = reader.value(0)
-  if (node === undefined) return { malformed: reader.problem }
-  return reader.isAtEnd() ? node : { malformed: 'something behind the end of the JSON text' }
+  if (node === undefined) return malformed(reader.problem)
+  return reader.isAtEnd() ? node : malformed('something behind the end of the JSON text')
+}
+
+export function readJsonObject(text: string): JsonObject | Bypass {
+  const node = readJson(text)
+  return 'bypass' in node || node.kind === 'object' ? node : malformed('not an object')
 }
 
 /** The value as JavaScript has it, for callers that accept numbers as doubles. */

@@ -1,15 +1,12 @@
 /** The data sources of a native query, and whether it reads nothing else than rows of plain tables. */
 import type { JsonNode } from './json.ts'
 import { isAbsent, textOf } from './lenient.ts'
-import type { Bypass } from './reasons.ts'
-
-const notDecomposable = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })
+import { type Bypass, invalid, notDecomposable } from './reasons.ts'
 
 /** The names of the tables behind a `dataSource`. */
 export function readDataSource(node: JsonNode): readonly string[] | Bypass {
   if (node.kind === 'text') return [node.value]
-  if (node.kind !== 'object')
-    return { bypass: 'invalid_parameter', detail: 'dataSource: neither name nor object' }
+  if (node.kind !== 'object') return invalid('dataSource: neither name nor object')
   const type = node.members.get('type')
   switch (isAbsent(type) ? 'table' : textOf(type)) {
     case 'table':
@@ -26,7 +23,7 @@ export function readDataSource(node: JsonNode): readonly string[] | Bypass {
 
 function readTable(name: JsonNode | undefined): readonly string[] | Bypass {
   if (name?.kind === 'text') return [name.value]
-  return { bypass: 'invalid_parameter', detail: 'dataSource: a table without a name' }
+  return invalid('dataSource: a table without a name')
 }
 
 function readUnion(list: JsonNode | undefined): readonly string[] | Bypass {

@@ -1,20 +1,11 @@
 /** Which requests are queries of Druid, native or SQL, and how each lies on its grid. */
 import type { Backend, WireRequest } from '../backend.ts'
-import type { DruidPlan } from './druid-plan.ts'
+import type { DruidOptions, DruidPlan } from './druid-plan.ts'
 import { createNativePlanner, type Layout } from './native.ts'
 import { nativePath, sqlPath } from './paths.ts'
 import type { Bypass, DruidReason } from './reasons.ts'
 import { createSqlPlanner } from './sql.ts'
 import { refuseWire, shapeWith } from './wire.ts'
-
-export interface DruidOptions {
-  /** The most buckets that one request may touch. */
-  readonly maxBuckets: number
-  /** Context keys that do not belong to the shape, besides the fixed ones. */
-  readonly ignoredContext?: readonly string[]
-  /** The zone that Druid is configured to use for a SQL session that names none. */
-  readonly sqlTimeZone?: string
-}
 
 export interface DruidQuery {
   readonly request: WireRequest
@@ -36,7 +27,7 @@ export const isDruidQuery = (method: string, path: string): boolean =>
 
 export function createPlanner(options: DruidOptions): Planner {
   const layOutNative = createNativePlanner(options)
-  const sql = createSqlPlanner(options)
+  const planSql = createSqlPlanner(options)
   return {
     parse(request) {
       if (!isDruidQuery(request.method, request.path)) return undefined
@@ -45,7 +36,7 @@ export function createPlanner(options: DruidOptions): Planner {
       return 'bypass' in layout ? layout : { request, layout }
     },
     plan({ request, layout }, now) {
-      if (layout === undefined) return sql.plan(request, now)
+      if (layout === undefined) return planSql(request, now)
       return { ...layout, shape: shapeWith(layout.shape, request), request }
     },
     over(plan, asked, now) {

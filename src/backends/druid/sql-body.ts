@@ -3,9 +3,9 @@ import { percentDecoded } from '../../core/url.ts'
 import type { WireRequest } from '../backend.ts'
 import { canonicalText } from './canonical.ts'
 import type { RowFormat } from './druid-plan.ts'
-import { type JsonNode, type JsonObject, readJson } from './json.ts'
+import { type JsonNode, type JsonObject, readJsonObject } from './json.ts'
 import { isAbsent, queryFlag, textOf } from './lenient.ts'
-import type { Bypass } from './reasons.ts'
+import { type Bypass, invalid, malformed } from './reasons.ts'
 import type { Parameter } from './sql-reading.ts'
 import { refuseWire } from './wire.ts'
 
@@ -54,9 +54,6 @@ export function readBody(kind: BodyKind, text: string): SqlBody | Bypass {
   return kind === 'json' ? readJsonBody(text) : kind === 'text' ? readTextBody(text) : readFormBody(text)
 }
 
-const malformed = (detail: string): Bypass => ({ bypass: 'malformed_request', detail })
-const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
-
 const objects: SqlBody['format'] = { container: 'list', row: 'object', headerRows: 0, end: '\n' }
 const bare = {
   format: objects,
@@ -95,9 +92,8 @@ const readMembers = new Set([
 ])
 
 function readJsonBody(text: string): SqlBody | Bypass {
-  const node = readJson(text)
-  if ('malformed' in node) return malformed(node.malformed)
-  if (node.kind !== 'object') return malformed('not an object')
+  const node = readJsonObject(text)
+  if ('bypass' in node) return node
   const query = node.members.get('query')
   if (query?.kind !== 'text') return { bypass: 'missing_parameter', detail: 'no query' }
   const context = node.members.get('context')

@@ -1,10 +1,10 @@
 /** The meaning of a SQL request apart from its time: parsed once from its text, and memoised. */
 import { readContext } from './context.ts'
-import type { DruidPlan, RowOrder } from './druid-plan.ts'
+import type { DruidOptions, DruidPlan, RowOrder } from './druid-plan.ts'
 import type { JsonNode, JsonObject } from './json.ts'
-import { textOf } from './lenient.ts'
+import { isAbsent, textOf } from './lenient.ts'
 import { sqlPath } from './paths.ts'
-import type { Bypass } from './reasons.ts'
+import { type Bypass, invalid, notDecomposable } from './reasons.ts'
 import { type BodyKind, type Frame, readBody, type SqlBody } from './sql-body.ts'
 import { type Bounds, readBounds } from './sql-bounds.ts'
 import { type Bucketing, readBucketing } from './sql-bucket.ts'
@@ -29,12 +29,7 @@ export interface SqlQuestion
   readonly frame: Frame
 }
 
-export interface SqlOptions {
-  /** Context keys that do not belong to the shape, besides the fixed ones. */
-  readonly ignoredContext: ReadonlySet<string>
-  /** The zone of a session that names none: Druid's own default is UTC. */
-  readonly sqlTimeZone: string
-}
+export type SqlOptions = Omit<DruidOptions, 'maxBuckets'>
 
 export function readQuestion(kind: BodyKind, text: string, options: SqlOptions): SqlQuestion | Bypass {
   const body = readBody(kind, text)
@@ -67,19 +62,18 @@ export interface Session {
 export function readSession(
   body: SqlBody,
   { settings }: Pick<Statement, 'settings'>,
-  options: SqlOptions,
+  { ignoredContext, sqlTimeZone = 'UTC' }: SqlOptions,
 ): Session | Bypass {
   const members = new Map(body.context?.members)
   for (const setting of settings) members.set(setting.key, settingNode(setting))
   const context: JsonObject = { kind: 'object', members, start: 0, end: 0 }
-  const reading = readContext(context, options.ignoredContext)
+  const reading = readContext(context, ignoredContext)
   if ('bypass' in reading) return reading
   const refusal = refuseSession(members)
   if (refusal !== undefined) return refusal
-  const name = textOf(members.get('sqlTimeZone')) ?? options.sqlTimeZone
+  const name = textOf(members.get('sqlTimeZone')) ?? sqlTimeZone
   const rules = exactZone(name)
-  if (rules === undefined)
-    return { bypass: 'invalid_parameter', detail: 'sqlTimeZone: a zone that we do not know' }
+  if (rules === undefined) return invalid('sqlTimeZone: a zone that we do not know')
   const queryId = textOf(members.get('sqlQueryId'))
   return { ...reading, zone: { name, rules }, queryId, isLimited: members.has('sqlOuterLimit') }
 }
@@ -98,20 +92,15 @@ function settingNode({ value, kind }: Setting): JsonNode {
 
 /** Session settings that only SQL has. */
 function refuseSession(members: ReadonlyMap<string, JsonNode>): Bypass | undefined {
-  const given = (key: string): boolean => {
-    const node = members.get(key)
-    return node !== undefined && !(node.kind === 'word' && node.value === null)
-  }
+  const given = (key: string): boolean => !isAbsent(members.get(key))
   if ([...members.keys()].some((key) => !given(key)))
-    return { bypass: 'invalid_parameter', detail: 'context: null, which Druid takes in native queries only' }
-  if (given('sqlCurrentTimestamp')) return { bypass: 'invalid_parameter', detail: 'sqlCurrentTimestamp' }
+    return invalid('context: null, which Druid takes in native queries only')
+  if (given('sqlCurrentTimestamp')) return invalid('sqlCurrentTimestamp')
   if (given('engine') && textOf(members.get('engine')) !== 'native') {
-    return { bypass: 'not_decomposable', detail: 'another engine than the native one' }
+    return notDecomposable('another engine than the native one')
   }
-  if (given('sqlTimeZone') && textOf(members.get('sqlTimeZone')) === undefined) {
-    return { bypass: 'invalid_parameter', detail: 'sqlTimeZone is no text' }
-  }
-  return undefined
+  const isNoText = given('sqlTimeZone') && textOf(members.get('sqlTimeZone')) === undefined
+  return isNoText ? invalid('sqlTimeZone is no text') : undefined
 }
 
 /** Each question mark of the text, and its parameter. */
@@ -120,9 +109,7 @@ export function placeParameters(
   { tokens }: Pick<Statement, 'tokens'>,
 ): Reading['parameters'] | Bypass {
   const places = tokens.flatMap(({ kind, text }, i) => (kind === 'symbol' && text === '?' ? [i] : []))
-  if (places.length !== parameters.length) {
-    return { bypass: 'invalid_parameter', detail: 'more parameters than question marks, or fewer' }
-  }
+  if (places.length !== parameters.length) return invalid('more parameters than question marks, or fewer')
   const placed = new Map<number, Parameter>()
   for (const [i, place] of places.entries()) {
     const { parameter } = parameters[i]!
@@ -157,7 +144,7 @@ function refuseOrder({ body, session, reading, bucketing }: Read): Bypass | unde
   const tuned = isCut ? limitTuning.find((key) => session.kept.has(key)) : undefined
   if (tuned !== undefined) return { bypass: 'limit', detail: `${tuned}: rows are cut in another way` }
   if (order === undefined || body.format.row !== 'csv') return undefined
-  return { bypass: 'not_decomposable', detail: 'csv that is not in time order' }
+  return notDecomposable('csv that is not in time order')
 }
 
 const limitTuning = ['forceLimitPushDown', 'minTopNThreshold']
@@ -173,11 +160,10 @@ interface Read {
 function ask({ body, session, reading, bucketing, bounds }: Read): SqlQuestion | Bypass {
   const { granularity, column, names, isDescending, isAlone } = bucketing
   const fieldOf = (at: number) => (body.format.row === 'object' ? (names?.[at] ?? '') : at)
-  if (body.format.row === 'object' && names === undefined)
-    return { bypass: 'not_decomposable', detail: 'two columns of one name' }
+  if (body.format.row === 'object' && names === undefined) return notDecomposable('two columns of one name')
   const { statement } = reading
   const removed = removedParameters(statement, bounds)
-  const { head, tail } = cutQuery(body.query, reading.statement, { bounds, order: bucketing.order })
+  const { head, tail } = cutQuery(body.query, statement, { bounds, order: bucketing.order })
   return {
     text: body.query,
     shape: shapeOf({ body, session, statement, bounds, removed }),

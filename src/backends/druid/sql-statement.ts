@@ -3,7 +3,7 @@
  * ORDER BY … LIMIT …, with SET statements before it. Everything else is refused by a word that stands in it.
  */
 
-import type { Bypass, BypassReason } from './reasons.ts'
+import { type Bypass, type BypassReason, unparseable } from './reasons.ts'
 import { Cursor } from './sql-cursor.ts'
 import { clockWords, type Expression, maxDepth, readExpression, type TokenRange } from './sql-expression.ts'
 import { type Token, tokensOf } from './sql-tokens.ts'
@@ -70,7 +70,7 @@ const refusedFunctions: ReadonlyMap<string, BypassReason> = new Map<string, Bypa
 
 export function readStatement(text: string): Statement | Bypass {
   const tokens = tokensOf(text)
-  if ('unreadable' in tokens) return { bypass: 'unparseable_query', detail: tokens.unreadable }
+  if ('unreadable' in tokens) return unparseable(tokens.unreadable)
   const cursor = new Cursor(tokens, 0, tokens.length - 1)
   const settings = readSettings(cursor)
   if (cursor.problem !== undefined) return cursor.problem
@@ -116,10 +116,10 @@ function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefine
     const { kind, text, keyword } = tokens[i]!
     if (kind === 'symbol') {
       depth += text === '(' ? 1 : text === ')' ? -1 : 0
-      if (depth > maxDepth) return unreadable('brackets nested too deeply')
+      if (depth > maxDepth) return unparseable('brackets nested too deeply')
     }
     // Which function is called by it is not looked at.
-    if (kind === 'name' && isOpening(tokens[i + 1]!)) return unreadable('a call by a quoted name')
+    if (kind === 'name' && isOpening(tokens[i + 1]!)) return unparseable('a call by a quoted name')
     if (keyword === '') continue
     const isInner = keyword === 'LIMIT' && depth > 0
     const bypass =
@@ -131,7 +131,6 @@ function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefine
   return undefined
 }
 
-const unreadable = (detail: string): Bypass => ({ bypass: 'unparseable_query', detail })
 const isOpening = ({ kind, text }: Token): boolean => kind === 'symbol' && text === '('
 
 const refusedCall = (tokens: readonly Token[], at: number): BypassReason | undefined =>

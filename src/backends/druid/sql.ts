@@ -6,53 +6,26 @@
 import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, type Grid, startOf } from '../../core/grid.ts'
 import { countOf, nothing, subtractAll, uniteAll } from '../../core/interval.ts'
-import { Memo } from '../../core/memo.ts'
 import type { Plan, WireRequest } from '../backend.ts'
+import { rememberSql } from './body-memo.ts'
 import { bucketsOf } from './buckets.ts'
-import type { DruidPlan, Span } from './druid-plan.ts'
+import type { DruidOptions, DruidPlan, Span } from './druid-plan.ts'
 import { gridOf } from './granularity.ts'
-import type { Bypass } from './reasons.ts'
-import { type BodyKind, bodyKindOf } from './sql-body.ts'
+import { type Bypass, invalid } from './reasons.ts'
 import { readQuestion, type SqlQuestion } from './sql-question.ts'
-import { bodyTextOf, shapeWith } from './wire.ts'
+import { shapeWith } from './wire.ts'
 
-export interface SqlPlannerOptions {
-  /** The most buckets that one request may touch. */
-  readonly maxBuckets: number
-  /** Context keys that do not belong to the shape, besides the fixed ones. */
-  readonly ignoredContext?: readonly string[]
-  /** The zone that Druid is configured to use for a session that names none. */
-  readonly sqlTimeZone?: string
-}
+export type SqlPlanner = (request: WireRequest, now: EpochMs) => DruidPlan | Bypass
 
-export interface SqlPlanner {
-  plan(request: WireRequest, now: EpochMs): DruidPlan | Bypass
-}
-
-const remembered = { maxTexts: 4_000, maxCharacters: 4 << 20 }
-const longestRemembered = 16 << 10
-
-export function createSqlPlanner({ maxBuckets, ignoredContext, sqlTimeZone }: SqlPlannerOptions): SqlPlanner {
-  const options = { ignoredContext: new Set(ignoredContext), sqlTimeZone: sqlTimeZone ?? 'UTC' }
-  const memos: Record<BodyKind, Memo<SqlQuestion | Bypass>> = {
-    json: new Memo(remembered, (text) => readQuestion('json', text, options)),
-    text: new Memo(remembered, (text) => readQuestion('text', text, options)),
-    form: new Memo(remembered, (text) => readQuestion('form', text, options)),
-  }
-  return {
-    plan(request, now) {
-      const kind = bodyKindOf(request)
-      if (typeof kind !== 'string') return kind
-      const text = bodyTextOf(request)
-      if (typeof text !== 'string') return text
-      const isShort = text.length <= longestRemembered
-      const question = isShort ? memos[kind].get(text) : readQuestion(kind, text, options)
-      if ('bypass' in question) return question
-      const spans = question.bounds.spansAt(now)
-      if (spans === undefined)
-        return { bypass: 'invalid_parameter', detail: 'a local time that does not exist' }
-      return layOver({ question, request, maxBuckets }, spans, now)
-    },
+export function createSqlPlanner(options: DruidOptions): SqlPlanner {
+  const { maxBuckets } = options
+  const questionIn = rememberSql((kind, text) => readQuestion(kind, text, options))
+  return (request, now) => {
+    const question = questionIn(request)
+    if ('bypass' in question) return question
+    const spans = question.bounds.spansAt(now)
+    if (spans === undefined) return invalid('a local time that does not exist')
+    return layOver({ question, request, maxBuckets }, spans, now)
   }
 }
 
@@ -85,14 +58,13 @@ const twoDays = 172_800_000
 
 function layOut({ granularity }: SqlQuestion, spans: readonly Span[], now: EpochMs): Layout | Bypass {
   const [first, last] = [spans[0], spans.at(-1)]
-  if (first === undefined || last === undefined)
-    return { bypass: 'invalid_parameter', detail: 'an empty range' }
+  if (first === undefined || last === undefined) return invalid('an empty range')
   if (first.from === Number.NEGATIVE_INFINITY) {
     return { bypass: 'too_many_buckets', detail: '__time has no lower bound' }
   }
   const isOpen = last.to === Number.POSITIVE_INFINITY
   const latest = isOpen ? Math.max(now, last.from) : last.to
-  if (!Number.isFinite(latest)) return { bypass: 'invalid_parameter', detail: 'a bound that is no instant' }
+  if (!Number.isFinite(latest)) return invalid('a bound that is no instant')
   const grid = gridOf(granularity, { from: first.from, to: isOpen ? latest + twoDays : latest })
   if ('bypass' in grid) return grid
   if (!isOpen) return { grid, spans }

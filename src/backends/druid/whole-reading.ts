@@ -4,17 +4,12 @@ import type { WholePlan } from '../whole-answers.ts'
 import type { RowFormat, Span } from './druid-plan.ts'
 import type { WholeEndpoint } from './whole-endpoints.ts'
 
-export type WholeSources = Pick<WholePlan, 'sources' | 'knowsAllSources'>
-
-export interface WholeReading extends WholeSources {
+export interface DruidWholePlan extends WholePlan {
   readonly endpoint: WholeEndpoint
-  readonly text: string
-  /** The query as people know it: matched by rules and purges. */
-  readonly query: string
-  readonly span?: TimeSpan
   readonly ending: Ending
-  readonly queryId: string | undefined
 }
+
+export type WholeReading = Omit<DruidWholePlan, 'request'>
 
 /** How an answer is written: by that it is seen whether its end is there. */
 export type Ending = Pick<RowFormat, 'container' | 'row' | 'end'>

@@ -3,7 +3,7 @@
  * come in no certain order, and are excluded. A statement over one table is parsed in full; of every other one
  * (subqueries, joins, WITH) only the words are checked, so that its data sources are unknown.
  */
-import type { Bypass } from './reasons.ts'
+import { type Bypass, notDecomposable, unparseable } from './reasons.ts'
 import { Cursor } from './sql-cursor.ts'
 import { clockWords, maxDepth } from './sql-expression.ts'
 import { readClauses, readSettings, type Setting, type Statement, userWords } from './sql-statement.ts'
@@ -45,7 +45,7 @@ const systemSchemas = words('SYS INFORMATION_SCHEMA')
 
 export function readWholeStatement(text: string): WholeStatement | Bypass {
   const tokens = tokensOf(text)
-  if ('unreadable' in tokens) return { bypass: 'unparseable_query', detail: tokens.unreadable }
+  if ('unreadable' in tokens) return unparseable(tokens.unreadable)
   const cursor = new Cursor(tokens, 0, tokens.length - 1)
   const settings = readSettings(cursor)
   if (cursor.problem !== undefined) return cursor.problem
@@ -74,17 +74,16 @@ function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefine
     if (kind === 'symbol') {
       depth += text === '(' ? 1 : text === ')' ? -1 : 0
       if (depth > maxDepth || depth < 0)
-        return unreadable('brackets that are nested too deeply, or not closed')
-      if (text === ';' && next.kind !== 'end') return unreadable('several statements')
+        return unparseable('brackets that are nested too deeply, or not closed')
+      if (text === ';' && next.kind !== 'end') return unparseable('several statements')
     }
-    if (kind === 'name' && isSymbol(next, '(')) return unreadable('a call by a quoted name')
+    if (kind === 'name' && isSymbol(next, '(')) return unparseable('a call by a quoted name')
     const refused = refusedWord(tokens[i]!, next)
     if (refused !== undefined) return { bypass: 'unsafe_function', detail: refused }
   }
-  return depth === 0 ? undefined : unreadable('a bracket that is not closed')
+  return depth === 0 ? undefined : unparseable('a bracket that is not closed')
 }
 
-const unreadable = (detail: string): Bypass => ({ bypass: 'unparseable_query', detail })
 const isSymbol = ({ kind, text }: Token, symbol: string): boolean => kind === 'symbol' && text === symbol
 
 function refusedWord({ kind, text, keyword }: Token, next: Token): string | undefined {
@@ -105,18 +104,19 @@ function outlineOf(tokens: readonly Token[], from: number): Outline | Bypass {
   const outer = outermost(tokens, from)
   const is = (at: number, keyword: string): boolean => tokens[at]?.keyword === keyword
   const set = outer.find((at) => setWords.has(tokens[at]!.keyword))
-  if (set !== undefined) return rows(tokens[set]!.keyword)
+  if (set !== undefined) return notDecomposable(tokens[set]!.keyword)
   const select = outer.find((at) => is(at, 'SELECT')) ?? from
   // IS DISTINCT FROM compares two columns.
   const end = outer.find((at) => at > select && is(at, 'FROM') && !is(at - 1, 'DISTINCT'))
   const list = tokens.slice(select + 1, end)
-  if (list.some(({ keyword }) => keyword === 'SELECT')) return rows('a subquery among the columns')
+  if (list.some(({ keyword }) => keyword === 'SELECT')) return notDecomposable('a subquery among the columns')
   const isDistinct = is(select + 1, 'DISTINCT')
   const isGrouped = outer.some((at) => is(at, 'GROUP') && is(at + 1, 'BY'))
   const isTotal = list.some(
     (token, i) => aggregates.has(token.keyword) && isSymbol(list[i + 1] ?? token, '('),
   )
-  if (!isDistinct && !isGrouped && !isTotal) return rows('rows as they are stored, in no certain order')
+  if (!isDistinct && !isGrouped && !isTotal)
+    return notDecomposable('rows as they are stored, in no certain order')
   return {
     // A call may be an aggregate of an extension.
     isDistinct: (isDistinct && !isTotal) || !list.some((token) => isSymbol(token, '(')),
@@ -135,8 +135,6 @@ function outermost(tokens: readonly Token[], from: number): readonly number[] {
   }
   return found
 }
-
-const rows = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })
 
 /** Undefined for statements of another form: then their data sources are unknown. */
 function readPlain(tokens: readonly Token[], select: number): Omit<Statement, 'settings'> | undefined {
