@@ -9,7 +9,8 @@ import { calendarGrid, type Grid, gridThrough, phaseOf } from '../../core/grid.t
 import { contains } from '../../core/interval.ts'
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
 import type { Span } from './druid-plan.ts'
-import { readOrigin, readPeriod } from './iso.ts'
+import { parseInstant } from './interval-text.ts'
+import { dayMs, fixedMs, type Period, periodIn } from './iso.ts'
 import { type Bypass, invalid } from './reasons.ts'
 import { exactZone } from './zoned.ts'
 
@@ -33,7 +34,6 @@ const simplePeriods: Readonly<Record<string, string>> = {
 const secondMs = 1000
 const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
-const dayMs = 24 * hourMs
 /** 1970 began on a Thursday. */
 const firstMonday = 4 * dayMs
 /** Before it, editions of the zone rules differ for many zones; so far ahead, the rules are unknown. */
@@ -95,6 +95,27 @@ function period(fields: Readonly<Record<string, unknown>>, range: Span): Grid | 
   return grid ?? irregular(`buckets that move within the range, in ${zone.name}`)
 }
 
+const periodPattern =
+  /^P(?:(\d{1,6})Y)?(?:(\d{1,6})M)?(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.(\d{1,3}))?S)?)?$/
+
+/** `P1DT12H`; undefined where it is longer than nothing in no unit. */
+function readPeriod(text: unknown): Period | undefined {
+  const match = typeof text === 'string' ? periodPattern.exec(text) : null
+  const parts = match === null ? undefined : periodIn(match)
+  return parts !== undefined && Object.values(parts).some((count) => count > 0) ? parts : undefined
+}
+
+/** Other forms of an instant are not read here. */
+const originPattern = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
+
+/** An instant as text, in UTC where it names no offset, or as a number; undefined where none is given. */
+function readOrigin(value: unknown): EpochMs | undefined | 'unreadable' {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : 'unreadable'
+  const isRead = typeof value === 'string' && originPattern.test(value)
+  return (isRead ? parseInstant(value) : undefined) ?? 'unreadable'
+}
+
 /** Druid knows abbreviations that mean something else elsewhere. */
 function readZone(value: unknown): Zone | undefined {
   if (value === undefined || value === null) return zoneOf('UTC')
@@ -111,12 +132,10 @@ interface Terms {
   readonly range: Span
 }
 
-type Parts = NonNullable<ReturnType<typeof readPeriod>>
-
-function periodGrid(parts: Parts, terms: Terms): Grid | undefined {
+function periodGrid(parts: Period, terms: Terms): Grid | undefined {
   const [first, ...others] = Object.entries(parts).filter(([, count]) => count > 0)
   if (others.length > 0) return compoundGrid(parts, terms)
-  const [unit, count] = first as [keyof Parts, number]
+  const [unit, count] = first as [keyof Period, number]
   switch (unit) {
     case 'years':
       return localGrid({ unit: 'month', count: 12 * count }, terms, 0)
@@ -140,12 +159,9 @@ function periodGrid(parts: Parts, terms: Terms): Grid | undefined {
 }
 
 /** A fixed length where days have one; elsewhere Druid goes step by step from the origin, and lengths pile up. */
-function compoundGrid(parts: Parts, { zone, origin, range }: Terms): Grid | undefined {
-  const { years, months, weeks, days, hours, minutes, seconds, millis } = parts
-  if (zone.fixedOffset === undefined || years > 0 || months > 0) return undefined
-  const clock = hours * hourMs + minutes * minuteMs + seconds * secondMs + millis
-  const step = (7 * weeks + days) * dayMs + clock
-  return remainderGrid(step, originIn({ zone, origin }), range)
+function compoundGrid(parts: Period, { zone, origin, range }: Terms): Grid | undefined {
+  if (zone.fixedOffset === undefined || parts.years > 0 || parts.months > 0) return undefined
+  return remainderGrid(fixedMs(parts), originIn({ zone, origin }), range)
 }
 
 /** Counted from the beginning of 1970 in the zone where the query has no origin. */

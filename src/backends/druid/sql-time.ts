@@ -5,21 +5,12 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { LocalMs, Zone } from '../../core/zone.ts'
+import { dayMs } from './iso.ts'
 import type { Binary, Call, Expression } from './sql-expression.ts'
 import { readLiteral, readText } from './sql-literal.ts'
 import { argumentsOf, keyedBy, type Reading, textIn, wholeIn, wholeNumber, zoneIn } from './sql-reading.ts'
 import { round, roundingOf } from './sql-rounding.ts'
-import {
-  dayAt,
-  dayMs,
-  exactZone,
-  instantAt,
-  localAt,
-  type Period,
-  parsePeriod,
-  shift,
-  times,
-} from './zoned.ts'
+import { dayAt, exactZone, instantAt, localAt, type Period, parsePeriod, shift, times } from './zoned.ts'
 
 /** An instant that may depend on the clock; at some moments there may be none. */
 export interface Time {
