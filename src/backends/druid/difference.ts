@@ -4,7 +4,9 @@
  * values are equal answers. Everything else it writes the same way every time.
  */
 import type { AnswerDifference } from '../backend.ts'
+import { isObject } from './plain-json.ts'
 import { readInstant } from './rows-time.ts'
+import { bufferOf } from './wire.ts'
 
 export function differenceFrom(direct: Uint8Array, answer: Uint8Array): AnswerDifference {
   if (Buffer.compare(direct, answer) === 0) return 'none'
@@ -35,7 +37,7 @@ function rowsOf(answer: Uint8Array): readonly Row[] | undefined {
 
 function parse(answer: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength).toString(), asWritten)
+    return JSON.parse(bufferOf(answer).toString(), asWritten)
   } catch {
     // No JSON, or nested deeper than anything that Druid writes.
     return undefined
@@ -77,6 +79,3 @@ function isSame(a: unknown, b: unknown, depth = 0): boolean {
   if (names.length !== Object.keys(b).length) return false
   return names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name], depth + 1))
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -50,9 +50,9 @@ export function bodyKindOf(request: WireRequest): BodyKind | Bypass {
   return refuseWire({ ...request, headers: others }) ?? (textType.test(types[0]!) ? 'text' : 'form')
 }
 
-export function readBody(kind: BodyKind, text: string): SqlBody | Bypass {
-  return kind === 'json' ? readJsonBody(text) : kind === 'text' ? readTextBody(text) : readFormBody(text)
-}
+export const readBody = (kind: BodyKind, text: string): SqlBody | Bypass => readers[kind](text)
+
+const readers = { json: readJsonBody, text: readTextBody, form: readFormBody }
 
 const objects: SqlBody['format'] = { container: 'list', row: 'object', headerRows: 0, end: '\n' }
 const bare = {
@@ -80,16 +80,9 @@ function readFormBody(text: string): SqlBody | Bypass {
   }
 }
 
+const headerFlags = ['header', 'typesHeader', 'sqlTypesHeader'] as const
 /** Members that are spoken of elsewhere in a plan. */
-const readMembers = new Set([
-  'query',
-  'context',
-  'parameters',
-  'resultFormat',
-  'header',
-  'typesHeader',
-  'sqlTypesHeader',
-])
+const readMembers = new Set(['query', 'context', 'parameters', 'resultFormat', ...headerFlags])
 
 function readJsonBody(text: string): SqlBody | Bypass {
   const node = readJsonObject(text)
@@ -144,8 +137,7 @@ function readFormat({ members }: JsonObject): Format | Bypass {
   const name = isAbsent(asked) ? 'object' : (textOf(asked) ?? '').toLowerCase()
   const format = formats.get(name)
   if (format === undefined) return invalid('a resultFormat that we do not know')
-  const names = ['header', 'typesHeader', 'sqlTypesHeader'] as const
-  const [header, types, sqlTypes] = names.map((flag) => queryFlag(members.get(flag)))
+  const [header, types, sqlTypes] = headerFlags.map((flag) => queryFlag(members.get(flag)))
   if (header === undefined || types === undefined || sqlTypes === undefined)
     return invalid('a header that is no flag')
   if (!header && (types || sqlTypes)) return invalid('a header of types without a header')
@@ -154,7 +146,7 @@ function readFormat({ members }: JsonObject): Format | Bypass {
     format.row === 'object' ? Number(header) : Number(header) + Number(types) + Number(sqlTypes)
   const question = [
     ['resultFormat', name],
-    ['headers', names.filter((_, i) => [header, types, sqlTypes][i]).join(' ')],
+    ['headers', headerFlags.filter((_, i) => [header, types, sqlTypes][i]).join(' ')],
   ] as const
   return { rows: { ...format, headerRows, end: '\n' }, question }
 }
@@ -166,17 +158,14 @@ interface Splice extends Frame {
 }
 
 function spliceJson(text: string, { query, list, without, head, tail }: Splice): Frame {
-  const before = JSON.stringify(head).slice(0, -1)
-  const behind = JSON.stringify(tail).slice(1)
-  if (list?.kind !== 'array' || without.size === 0) {
-    return { head: text.slice(0, query.start) + before, tail: behind + text.slice(query.end) }
+  const between = (from: number, to: number): string => {
+    const isInside = list?.kind === 'array' && from <= list.start && list.end <= to
+    if (!isInside || without.size === 0) return text.slice(from, to)
+    const kept = list.items.filter((_, i) => !without.has(i)).map(({ start, end }) => text.slice(start, end))
+    return `${text.slice(from, list.start)}[${kept.join(',')}]${text.slice(list.end, to)}`
   }
-  const kept = list.items.filter((_, i) => !without.has(i)).map(({ start, end }) => text.slice(start, end))
-  const parameters = `[${kept.join(',')}]`
-  if (list.start > query.start) {
-    const rest = text.slice(query.end, list.start) + parameters + text.slice(list.end)
-    return { head: text.slice(0, query.start) + before, tail: behind + rest }
+  return {
+    head: between(0, query.start) + JSON.stringify(head).slice(0, -1),
+    tail: JSON.stringify(tail).slice(1) + between(query.end, text.length),
   }
-  const start = text.slice(0, list.start) + parameters + text.slice(list.end, query.start)
-  return { head: start + before, tail: behind + text.slice(query.end) }
 }

@@ -10,14 +10,13 @@ import { condense } from './intervals.ts'
 import type { Binary, Call, Expression, TokenRange } from './sql-expression.ts'
 import { readInterval } from './sql-literal.ts'
 import { argumentsOf, isMillisColumn, isTimeColumn, type Reading, textIn, wholeIn } from './sql-reading.ts'
-import { constant, readBound, type Time } from './sql-time.ts'
+import { constant, type Moving, readBound, type Time } from './sql-time.ts'
 
-/** Instants that a condition admits. */
-interface Admitted {
-  readonly isRelative: boolean
-  /** Condensed; endless where a bound is missing. Undefined where a time does not exist at that moment. */
-  spansAt(now: EpochMs): Spans | undefined
-}
+/**
+ * The instants that a condition admits: condensed, and endless where a bound is missing. None where a time does not exist
+ * at that moment.
+ */
+type Admitted = Moving<Spans>
 
 export interface Bounds extends Admitted {
   readonly places: readonly TokenRange[]
@@ -50,17 +49,17 @@ function conjuncts(where: Expression): readonly Expression[] {
   return found
 }
 
-function combine(parts: readonly Admitted[], join: (sets: readonly Spans[]) => Spans): Admitted {
+function combine<T>(parts: readonly Moving<T>[], join: (values: readonly T[]) => Spans): Admitted {
   return {
     isRelative: parts.some(({ isRelative }) => isRelative),
-    spansAt(now) {
-      const sets: Spans[] = []
+    at(now) {
+      const values: T[] = []
       for (const part of parts) {
-        const set = part.spansAt(now)
-        if (set === undefined) return undefined
-        sets.push(set)
+        const value = part.at(now)
+        if (value === undefined) return undefined
+        values.push(value)
       }
-      return join(sets)
+      return join(values)
     },
   }
 }
@@ -122,7 +121,7 @@ function readComparison(reading: Reading, { operator, left, right }: Binary): Ad
   const straight = readLimit(reading, left, right)
   const time = straight ?? readLimit(reading, right, left)
   const admit = admits.get(straight === undefined ? (mirrored[operator] ?? '') : operator)
-  return admit === undefined || time === undefined ? undefined : admittedBy([time], ([at]) => [admit(at!)])
+  return admit === undefined || time === undefined ? undefined : combine([time], ([at]) => [admit(at!)])
 }
 
 /** The value that the row's time is compared with, as a time or in milliseconds. */
@@ -131,23 +130,13 @@ function readLimit(reading: Reading, column: Expression, limit: Expression): Tim
   return isMillisColumn(reading, column) ? constant(wholeIn(reading, limit)) : undefined
 }
 
-function admittedBy(times: readonly Time[], admit: (instants: readonly EpochMs[]) => Spans): Admitted {
-  return {
-    isRelative: times.some(({ isRelative }) => isRelative),
-    spansAt(now) {
-      const instants = times.map((time) => time.at(now))
-      return instants.includes(undefined) ? undefined : admit(instants as EpochMs[])
-    },
-  }
-}
-
 type Between = Extract<Expression, { kind: 'between' }>
 
 /** The end belongs to it. */
 function readBetween(reading: Reading, { operand, low, high }: Between): Admitted | undefined {
   const [from, to] = [readLimit(reading, operand, low), readLimit(reading, operand, high)]
   if (from === undefined || to === undefined) return undefined
-  return admittedBy([from, to], ([first, last]) => (first! <= last! ? [{ from: first!, to: last! + 1 }] : []))
+  return combine([from, to], ([first, last]) => (first! <= last! ? [{ from: first!, to: last! + 1 }] : []))
 }
 
 function readInInterval(reading: Reading, call: Call): Admitted | undefined {
@@ -155,7 +144,5 @@ function readInInterval(reading: Reading, call: Call): Admitted | undefined {
   if (operand === undefined || !isTimeColumn(reading, operand) || more.length > 0) return undefined
   const text = textIn(reading, interval)
   const span = text === undefined ? undefined : readInterval(reading.zone.rules, text)
-  return span === undefined
-    ? undefined
-    : { isRelative: false, spansAt: () => (span.from < span.to ? [span] : []) }
+  return constant(span && (span.from < span.to ? [span] : []))
 }

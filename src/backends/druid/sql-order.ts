@@ -7,7 +7,7 @@ import type { RowKey } from './druid-plan.ts'
 import { type Bypass, notDecomposable } from './reasons.ts'
 import type { Expression } from './sql-expression.ts'
 import type { SelectItem, Statement } from './sql-statement.ts'
-import type { Token } from './sql-tokens.ts'
+import { isSymbol, type Token } from './sql-tokens.ts'
 
 /** A `RowKey` by the number of its column. */
 export interface OrderKey extends Pick<RowKey, 'kind' | 'isDescending'> {
@@ -128,7 +128,7 @@ const functions = new Set([...aggregates, 'CAST', 'ROUND', 'ABS', 'NULLIF', 'COA
 
 function aggregateKind({ tokens }: Statement, { first, last }: Expression): OrderKey['kind'] | undefined {
   const words = tokens.slice(first, last + 1)
-  const called = words.filter((_, i) => words[i + 1]?.kind === 'symbol' && words[i + 1]!.text === '(')
+  const called = words.filter((_, i) => isSymbol(words[i + 1], '('))
   const calls = called.flatMap(({ kind, keyword }) => (kind === 'word' ? [keyword] : []))
   if (words.some(({ keyword }) => keyword === 'DISTINCT' || keyword === 'CASE')) return undefined
   if (!calls.some((name) => aggregates.has(name))) return undefined
@@ -146,10 +146,8 @@ function endOfCall(words: readonly Token[]): number {
 function closing(words: readonly Token[], at: number): number {
   let depth = 0
   for (let i = at; i < words.length; i++) {
-    const { kind, text } = words[i]!
-    if (kind !== 'symbol') continue
-    if (text === '(') depth++
-    else if (text === ')' && --depth === 0) return i
+    if (isSymbol(words[i], '(')) depth++
+    else if (isSymbol(words[i], ')') && --depth === 0) return i
   }
   return words.length
 }

@@ -11,7 +11,8 @@ import { type Bucketing, readBucketing } from './sql-bucket.ts'
 import type { Order } from './sql-order.ts'
 import type { Parameter, Reading } from './sql-reading.ts'
 import type { PeriodGranularity } from './sql-rounding.ts'
-import { isVolatile, readStatement, type Setting, type Statement } from './sql-statement.ts'
+import { isVolatile, readStatement, type Statement } from './sql-statement.ts'
+import { isSymbol } from './sql-tokens.ts'
 import { exactZone } from './zoned.ts'
 
 export interface SqlQuestion
@@ -64,8 +65,7 @@ export function readSession(
   { settings }: Pick<Statement, 'settings'>,
   { ignoredContext, sqlTimeZone = 'UTC' }: SqlOptions,
 ): Session | Bypass {
-  const members = new Map(body.context?.members)
-  for (const setting of settings) members.set(setting.key, settingNode(setting))
+  const members = new Map([...(body.context?.members ?? []), ...settings])
   const context: JsonObject = { kind: 'object', members, start: 0, end: 0 }
   const reading = readContext(context, ignoredContext)
   if ('bypass' in reading) return reading
@@ -76,18 +76,6 @@ export function readSession(
   if (rules === undefined) return invalid('sqlTimeZone: a zone that we do not know')
   const queryId = textOf(members.get('sqlQueryId'))
   return { ...reading, zone: { name, rules }, queryId, isLimited: members.has('sqlOuterLimit') }
-}
-
-function settingNode({ value, kind }: Setting): JsonNode {
-  const place = { start: 0, end: 0 }
-  switch (kind) {
-    case 'string':
-      return { kind: 'text', value, ...place }
-    case 'number':
-      return { kind: 'number', text: value, ...place }
-    default:
-      return { kind: 'word', value: value === 'NULL' ? null : value === 'TRUE', ...place }
-  }
 }
 
 /** Session settings that only SQL has. */
@@ -108,7 +96,7 @@ export function placeParameters(
   { parameters }: SqlBody,
   { tokens }: Pick<Statement, 'tokens'>,
 ): Reading['parameters'] | Bypass {
-  const places = tokens.flatMap(({ kind, text }, i) => (kind === 'symbol' && text === '?' ? [i] : []))
+  const places = questionMarks(tokens)
   if (places.length !== parameters.length) return invalid('more parameters than question marks, or fewer')
   const placed = new Map<number, Parameter>()
   for (const [i, place] of places.entries()) {
@@ -117,6 +105,9 @@ export function placeParameters(
   }
   return placed
 }
+
+const questionMarks = (tokens: Statement['tokens']): readonly number[] =>
+  tokens.flatMap((token, i) => (isSymbol(token, '?') ? [i] : []))
 
 /** The clock may appear in bounds only: there it is replaced by instants. */
 function refuseRest({ tokens }: Statement, { places }: Bounds): Bypass | undefined {
@@ -157,16 +148,17 @@ interface Read {
   readonly bounds: Bounds
 }
 
-function ask({ body, session, reading, bucketing, bounds }: Read): SqlQuestion | Bypass {
+function ask(read: Read): SqlQuestion | Bypass {
+  const { body, session, bucketing, bounds } = read
+  const { statement } = read.reading
   const { granularity, column, names, isDescending, isAlone } = bucketing
   const fieldOf = (at: number) => (body.format.row === 'object' ? (names?.[at] ?? '') : at)
   if (body.format.row === 'object' && names === undefined) return notDecomposable('two columns of one name')
-  const { statement } = reading
   const removed = removedParameters(statement, bounds)
-  const { head, tail } = cutQuery(body.query, statement, { bounds, order: bucketing.order })
+  const { head, tail } = cutQuery(read)
   return {
     text: body.query,
-    shape: shapeOf({ body, session, statement, bounds, removed }),
+    shape: shapeOf(read, removed),
     sources: [statement.table.name],
     terms: session.terms,
     queryId: session.queryId,
@@ -188,38 +180,26 @@ const rowOrder = ({ keys, isTopN }: Order, fieldOf: (column: number) => string |
 })
 
 /** Numbers of the parameters that stand in bounds. */
-function removedParameters({ tokens }: Statement, { places }: Bounds): ReadonlySet<number> {
-  const removed = new Set<number>()
-  let count = 0
-  for (const [i, { kind, text }] of tokens.entries()) {
-    if (kind !== 'symbol' || text !== '?') continue
-    if (placeOf(places, i) >= 0) removed.add(count)
-    count++
-  }
-  return removed
-}
+const removedParameters = ({ tokens }: Statement, { places }: Bounds): ReadonlySet<number> =>
+  new Set(questionMarks(tokens).flatMap((mark, i) => (placeOf(places, mark) >= 0 ? [i] : [])))
 
 /**
  * The first bound is replaced; it will include the demands of all others. Words may be right before and behind a bound:
  * brackets separate the replacement from them.
  */
-function cutQuery(query: string, statement: Statement, { bounds, order }: Narrowing): Frame {
+function cutQuery({ body: { query }, reading: { statement }, bucketing, bounds }: Read): Frame {
   const { tokens } = statement
   const [first, ...others] = bounds.places
   const places = others.map(({ first, last }) => ({ from: first, to: last + 1, text: '(TRUE)' }))
   let tail = ''
   let at = tokens[first!.last]!.to
-  for (const { from, to, text } of [...places, ...endingOf(statement, order)]) {
+  for (const { from, to, text } of [...places, ...endingOf(statement, bucketing.order)]) {
     // An insertion goes right behind the word before: a comment may follow.
     const start = from < to ? tokens[from]!.from : tokens[from - 1]!.to
     tail += query.slice(at, start) + text
     at = from < to ? tokens[to - 1]!.to : start
   }
   return { head: query.slice(0, tokens[first!.first]!.from), tail: tail + query.slice(at) }
-}
-
-interface Narrowing extends Pick<Read, 'bounds'> {
-  readonly order: Order | undefined
 }
 
 /** Tokens [from .. to) that are replaced: the narrowed query has no limit, and an order by which it can be cut. */
@@ -237,14 +217,9 @@ function endingOf({ orderAt, orderBy, limit }: Statement, order: Order | undefin
   return limit === undefined ? [] : [{ from: limit.first, to: limit.last + 1, text: '' }]
 }
 
-interface Shaped extends Pick<Read, 'body' | 'session' | 'bounds'> {
-  readonly statement: Statement
-  readonly removed: ReadonlySet<number>
-}
-
 /** Spaces, comments and how bounds are written do not show in an answer; everything else may. */
-function shapeOf({ body, session, statement, bounds, removed }: Shaped): string {
-  const { tokens, select } = statement
+function shapeOf({ body, session, reading, bounds }: Read, removed: ReadonlySet<number>): string {
+  const { tokens, select } = reading.statement
   const words: string[] = []
   for (let i = select; i < tokens.length - 1; i++) {
     const place = bounds.places[placeOf(bounds.places, i)]

@@ -2,7 +2,7 @@
 import type { Zone } from '../../core/zone.ts'
 import { Cursor } from './sql-cursor.ts'
 import { type Call, type Expression, readExpression } from './sql-expression.ts'
-import type { Statement } from './sql-statement.ts'
+import { readList, type Statement } from './sql-statement.ts'
 import { exactZone } from './zoned.ts'
 
 export interface Reading {
@@ -28,8 +28,7 @@ export interface Parameter {
 /** The expressions between the commas. */
 export function argumentsOf({ statement }: Reading, { from, to }: Call): readonly Expression[] | undefined {
   const cursor = new Cursor(statement.tokens, from, to)
-  const list = [readExpression(cursor)]
-  while (cursor.takeSymbol(',')) list.push(readExpression(cursor))
+  const list = readList(cursor, readExpression)
   return cursor.problem === undefined && cursor.isAtEnd ? list : undefined
 }
 

@@ -3,16 +3,21 @@
  * ORDER BY … LIMIT …, with SET statements before it. Everything else is refused by a word that stands in it.
  */
 
+import type { JsonNode } from './json.ts'
 import { type Bypass, type BypassReason, unparseable } from './reasons.ts'
 import { Cursor } from './sql-cursor.ts'
 import { clockWords, type Expression, maxDepth, readExpression, type TokenRange } from './sql-expression.ts'
-import { type Token, tokensOf } from './sql-tokens.ts'
+import { isSymbol, type Token, tokensOf } from './sql-tokens.ts'
 
-export interface Statement {
+export interface Opening {
   readonly tokens: readonly Token[]
   /** The token that the query itself begins with. */
   readonly select: number
-  readonly settings: readonly Setting[]
+  /** Of SET statements, as the context beside the query would have them. */
+  readonly settings: ReadonlyMap<string, JsonNode>
+}
+
+export interface Statement extends Opening {
   readonly items: readonly SelectItem[]
   readonly table: Table
   readonly where: Expression | undefined
@@ -25,13 +30,6 @@ export interface Statement {
 
 interface Limit extends TokenRange {
   readonly rows: number
-}
-
-/** SET key = value. Words are TRUE, FALSE and NULL. */
-export interface Setting {
-  readonly key: string
-  readonly kind: 'string' | 'number' | 'word'
-  readonly value: string
 }
 
 export interface SelectItem {
@@ -69,22 +67,29 @@ const refusedFunctions: ReadonlyMap<string, BypassReason> = new Map<string, Bypa
 ])
 
 export function readStatement(text: string): Statement | Bypass {
-  const tokens = tokensOf(text)
-  if ('unreadable' in tokens) return unparseable(tokens.unreadable)
-  const cursor = new Cursor(tokens, 0, tokens.length - 1)
-  const settings = readSettings(cursor)
-  if (cursor.problem !== undefined) return cursor.problem
-  if (!cursor.isWord('SELECT'))
+  const opening = readOpening(text)
+  if ('bypass' in opening) return opening
+  const { tokens, select } = opening
+  if (tokens[select]!.keyword !== 'SELECT')
     return { bypass: 'other_query_type', detail: 'SQL that does not begin with SELECT' }
-  const refusal = refuseTokens(tokens, cursor.at + 1)
+  const refusal = refuseTokens(tokens, select + 1)
   if (refusal !== undefined) return refusal
-  const statement = { tokens, select: cursor.at, settings, ...readSelect(cursor) }
+  const cursor = new Cursor(tokens, select, tokens.length - 1)
+  const statement = { ...opening, ...readSelect(cursor) }
   return cursor.problem ?? statement
 }
 
-/** SET statements before the query. */
-export function readSettings(cursor: Cursor): readonly Setting[] {
-  const settings: Setting[] = []
+/** The tokens of a text, and the SET statements before its query. */
+export function readOpening(text: string): Opening | Bypass {
+  const tokens = tokensOf(text)
+  if ('bypass' in tokens) return tokens
+  const cursor = new Cursor(tokens, 0, tokens.length - 1)
+  const settings = readSettings(cursor)
+  return cursor.problem ?? { tokens, select: cursor.at, settings }
+}
+
+function readSettings(cursor: Cursor): Opening['settings'] {
+  const settings = new Map<string, JsonNode>()
   while (cursor.takeWord('SET')) {
     const key = cursor.takeName()
     if (key === undefined) {
@@ -92,23 +97,30 @@ export function readSettings(cursor: Cursor): readonly Setting[] {
       break
     }
     cursor.expectSymbol('=')
-    settings.push({ key, ...readSetting(cursor) })
+    settings.set(key, readSetting(cursor))
     cursor.expectSymbol(';')
   }
   return settings
 }
 
-function readSetting(cursor: Cursor): Pick<Setting, 'kind' | 'value'> {
+const nowhere = { start: 0, end: 0 }
+
+function readSetting(cursor: Cursor): JsonNode {
   const sign = cursor.takeSymbol('-') ? '-' : ''
   const { kind, text, keyword } = cursor.token
   cursor.at++
-  if (kind === 'number') return { kind, value: sign + text }
-  if (sign === '' && kind === 'string') return { kind, value: text }
-  if (sign !== '' || !settingWords.has(keyword)) cursor.refuse('SET to something that is no literal')
-  return { kind: 'word', value: keyword }
+  if (kind === 'number') return { kind, text: sign + text, ...nowhere }
+  if (sign === '' && kind === 'string') return { kind: 'text', value: text, ...nowhere }
+  const value = settingWords.get(keyword)
+  if (sign !== '' || value === undefined) cursor.refuse('SET to something that is no literal')
+  return { kind: 'word', value: value ?? null, ...nowhere }
 }
 
-const settingWords = new Set(['TRUE', 'FALSE', 'NULL'])
+const settingWords: ReadonlyMap<string, boolean | null> = new Map([
+  ['TRUE', true],
+  ['FALSE', false],
+  ['NULL', null],
+])
 
 function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefined {
   let depth = 0
@@ -119,7 +131,7 @@ function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefine
       if (depth > maxDepth) return unparseable('brackets nested too deeply')
     }
     // Which function is called by it is not looked at.
-    if (kind === 'name' && isOpening(tokens[i + 1]!)) return unparseable('a call by a quoted name')
+    if (kind === 'name' && isSymbol(tokens[i + 1], '(')) return unparseable('a call by a quoted name')
     if (keyword === '') continue
     const isInner = keyword === 'LIMIT' && depth > 0
     const bypass =
@@ -131,10 +143,8 @@ function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefine
   return undefined
 }
 
-const isOpening = ({ kind, text }: Token): boolean => kind === 'symbol' && text === '('
-
 const refusedCall = (tokens: readonly Token[], at: number): BypassReason | undefined =>
-  isOpening(tokens[at + 1]!) ? refusedFunctions.get(tokens[at]!.keyword) : undefined
+  isSymbol(tokens[at + 1], '(') ? refusedFunctions.get(tokens[at]!.keyword) : undefined
 
 /** A word whose value is the time, or the user. */
 export const isVolatile = ({ keyword }: Token): boolean => clockWords.has(keyword) || userWords.has(keyword)
@@ -142,7 +152,7 @@ export const isVolatile = ({ keyword }: Token): boolean => clockWords.has(keywor
 export const userWords = new Set(['CURRENT_USER', 'SESSION_USER', 'SYSTEM_USER', 'USER', 'CURRENT_ROLE'])
 
 /** The clauses between SELECT and the end of a query. */
-export type Clauses = Omit<Statement, 'tokens' | 'select' | 'settings' | 'limit'>
+export type Clauses = Omit<Statement, keyof Opening | 'limit'>
 
 function readSelect(cursor: Cursor): Clauses & Pick<Statement, 'limit'> {
   cursor.expectWord('SELECT')
@@ -179,8 +189,7 @@ export function readClauses(cursor: Cursor): Clauses {
 
 /** GROUP BY () is one group of everything. */
 function takeNothing(cursor: Cursor): boolean {
-  const next = cursor.tokens[cursor.at + 1]
-  const isNothing = cursor.isSymbol('(') && next?.kind === 'symbol' && next.text === ')'
+  const isNothing = cursor.isSymbol('(') && isSymbol(cursor.tokens[cursor.at + 1], ')')
   if (isNothing) cursor.at += 2
   return isNothing
 }
@@ -191,7 +200,7 @@ function takeBy(cursor: Cursor, keyword: string): boolean {
   return true
 }
 
-function readList<T>(cursor: Cursor, read: (cursor: Cursor) => T): readonly T[] {
+export function readList<T>(cursor: Cursor, read: (cursor: Cursor) => T): readonly T[] {
   const list = [read(cursor)]
   while (cursor.takeSymbol(',')) list.push(read(cursor))
   return list
@@ -200,19 +209,20 @@ function readList<T>(cursor: Cursor, read: (cursor: Cursor) => T): readonly T[] 
 function readItem(cursor: Cursor): SelectItem {
   const { at } = cursor
   if (cursor.takeSymbol('*')) return { expression: { kind: 'other', first: at, last: at }, alias: undefined }
-  const expression = readExpression(cursor)
-  const needsAlias = cursor.takeWord('AS')
+  return { expression: readExpression(cursor), alias: takeAlias(cursor) }
+}
+
+function takeAlias(cursor: Cursor): string | undefined {
+  const isNeeded = cursor.takeWord('AS')
   const alias = cursor.takeName()
-  if (needsAlias && alias === undefined) cursor.refuse('AS without a name')
-  return { expression, alias }
+  if (isNeeded && alias === undefined) cursor.refuse('AS without a name')
+  return alias
 }
 
 function readTable(cursor: Cursor): Table {
   const path = [takeTableName(cursor)]
   while (cursor.takeSymbol('.')) path.push(takeTableName(cursor))
-  const needsAlias = cursor.takeWord('AS')
-  const alias = cursor.takeName()
-  if (needsAlias && alias === undefined) cursor.refuse('AS without a name')
+  const alias = takeAlias(cursor)
   const name = path.at(-1)!
   if (path.length > 2 || (path.length === 2 && path[0] !== 'druid')) {
     cursor.refuse(`a table of the schema ${path[0]}`, 'not_decomposable')

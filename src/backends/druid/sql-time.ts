@@ -12,11 +12,13 @@ import { argumentsOf, keyedBy, type Reading, textIn, wholeIn, wholeNumber, zoneI
 import { round, roundingOf } from './sql-rounding.ts'
 import { dayAt, exactZone, instantAt, localAt, type Period, parsePeriod, shift, times } from './zoned.ts'
 
-/** An instant that may depend on the clock; at some moments there may be none. */
-export interface Time {
+/** A value that may depend on the clock; at some moments there may be none. */
+export interface Moving<T> {
   readonly isRelative: boolean
-  at(now: EpochMs): EpochMs | undefined
+  at(now: EpochMs): T | undefined
 }
+
+export type Time = Moving<EpochMs>
 
 /** The value that a row's time is compared with. Undefined where it is not certainly an instant. */
 export const readBound = (reading: Reading, expression: Expression): Time | undefined =>
@@ -49,8 +51,8 @@ function readTyped(reading: Reading, expression: Expression | undefined): Time |
   }
 }
 
-export const constant = (instant: EpochMs | undefined): Time | undefined =>
-  instant === undefined ? undefined : { isRelative: false, at: () => instant }
+export const constant = <T>(value: T | undefined): Moving<T> | undefined =>
+  value === undefined ? undefined : { isRelative: false, at: () => value }
 
 /** The result of `step` for another time. */
 function then(inner: Time | undefined, step: (at: EpochMs) => EpochMs | undefined): Time | undefined {
@@ -131,22 +133,17 @@ function intervalOf(expression: Expression): Period | undefined {
   return unit === undefined ? undefined : times(unit, Number(expression.value))
 }
 
-function readCall(reading: Reading, call: Call): Time | undefined {
-  switch (call.name) {
-    case 'CAST':
-      return readCast(reading, call)
-    case 'MILLIS_TO_TIMESTAMP':
-      return readMillis(reading, call)
-    case 'TIME_PARSE':
-      return readParse(reading, call)
-    case 'TIME_SHIFT':
-      return readShift(reading, call)
-    case 'TIMESTAMPADD':
-      return readAdd(reading, call)
-    default:
-      return readRounding(reading, call)
-  }
-}
+type ReadCall = (reading: Reading, call: Call) => Time | undefined
+
+const functions: ReadonlyMap<string, ReadCall> = new Map([
+  ['CAST', readCast],
+  ['MILLIS_TO_TIMESTAMP', readMillis],
+  ['TIME_PARSE', readParse],
+  ['TIME_SHIFT', readShift],
+  ['TIMESTAMPADD', readAdd],
+])
+
+const readCall: ReadCall = (reading, call) => (functions.get(call.name) ?? readRounding)(reading, call)
 
 function readCast(reading: Reading, call: Call): Time | undefined {
   const cast = keyedBy('AS', reading, call)

@@ -2,6 +2,7 @@
  * The tokens of a Druid SQL text, each with its place. Only tokens that Calcite's lexer certainly reads in the same
  * way: hints, charset prefixes, Unicode escapes, brackets of arrays and names beyond ASCII are refused.
  */
+import { type Bypass, unparseable } from './reasons.ts'
 
 export interface Token {
   /** `word`: a name or keyword without quotes. `name`: a quoted name. `end`: behind the last one. */
@@ -15,9 +16,11 @@ export interface Token {
   readonly to: number
 }
 
-export interface Unreadable {
-  readonly unreadable: string
-}
+export const isSymbol = (token: Token | undefined, text: string): boolean =>
+  token?.kind === 'symbol' && token.text === text
+
+/** Keywords, separated by spaces. */
+export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 
 /** No dashboard has longer texts. */
 const maxCharacters = 128 << 10
@@ -36,8 +39,8 @@ const quotedTokens: readonly (readonly [kind: Token['kind'], quote: string, patt
 /** Words that may stand right before the quote of a string; others would be a charset or an escape. */
 const beforeStrings = new Set(['TIMESTAMP', 'DATE', 'INTERVAL'])
 
-export function tokensOf(text: string): readonly Token[] | Unreadable {
-  if (text.length > maxCharacters) return { unreadable: 'the query is too long' }
+export function tokensOf(text: string): readonly Token[] | Bypass {
+  if (text.length > maxCharacters) return unparseable('the query is too long')
   const tokens: Token[] = []
   for (let at = 0; at < text.length; ) {
     const behind = behindBlank(text, at)
@@ -46,8 +49,8 @@ export function tokensOf(text: string): readonly Token[] | Unreadable {
       continue
     }
     const token = plainToken(text, at) ?? quotedToken(text, at)
-    if (token === undefined) return { unreadable: `the text at character ${at + 1}` }
-    if (token.kind === 'string' && isPrefixed(tokens.at(-1), at)) return { unreadable: 'a prefixed string' }
+    if (token === undefined) return unparseable(`the text at character ${at + 1}`)
+    if (token.kind === 'string' && isPrefixed(tokens.at(-1), at)) return unparseable('a prefixed string')
     tokens.push(token)
     at = token.to
   }

@@ -23,7 +23,7 @@ export function createSqlPlanner(options: DruidOptions): SqlPlanner {
   return (request, now) => {
     const question = questionIn(request)
     if ('bypass' in question) return question
-    const spans = question.bounds.spansAt(now)
+    const spans = question.bounds.at(now)
     if (spans === undefined) return invalid('a local time that does not exist')
     return layOver({ question, request, maxBuckets }, spans, now)
   }

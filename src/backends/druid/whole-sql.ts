@@ -42,7 +42,7 @@ function readsOf(
   if (isOutsideData) return known
   // Without a word for the current time no bound is relative: the instant of reading does not matter.
   const bounds = readBounds({ statement: plain, zone, parameters }, plain.where)
-  return { ...known, ...spanOf(bounds.spansAt(0) ?? []) }
+  return { ...known, ...spanOf(bounds.at(0) ?? []) }
 }
 
 /** Spaces, comments and a semicolon at the end do not show in an answer; everything else may. */
