@@ -4,7 +4,6 @@
  * is kept with the separator behind it (the bracket that closes a list is overwritten with one).
  */
 import type { EpochMs } from '../../core/clock.ts'
-import { headerOf } from '../../core/headers.ts'
 import type { Interval } from '../../core/interval.ts'
 import { ingestScratch } from '../../core/scratch.ts'
 import type { Decomposed, ResponseEnds, Sink, Unusable } from '../backend.ts'
@@ -13,6 +12,7 @@ import { RowCheck } from './row-check.ts'
 import { comma, incomplete, malformed, newline, type RowScanner, scannerOf, tailOf } from './rows.ts'
 import { BucketTable } from './rows-buckets.ts'
 import { readInstant } from './rows-time.ts'
+import { hasContext, isReportedIncomplete } from './wire.ts'
 
 const openBracket = 0x5b
 const closeBracket = 0x5d
@@ -85,7 +85,7 @@ export class RowSink implements Sink {
 
   #decomposed(fetchedAt: EpochMs, { headers, trailers }: ResponseEnds): Decomposed | Unusable {
     if (this.#failure !== undefined) return { unusable: this.#failure }
-    if ((headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true')
+    if (isReportedIncomplete(trailers))
       return { unusable: 'the database reported that its answer is incomplete' }
     const tail = this.#bytes.subarray(this.#position, this.#length)
     if (this.#state !== 'tail' || !tail.equals(Buffer.from(tailOf(this.#format, this.#rows))))
@@ -98,9 +98,7 @@ export class RowSink implements Sink {
       frame: this.#bytes.subarray(firstRow, Math.max(firstRow, this.#headersEnd)),
       fetchedAt,
     })
-    // Any content (missing segments, intervals without any) means that the answer is incomplete.
-    const context = headerOf(headers, 'x-druid-response-context')
-    return { panes, storable: context === undefined || context.trim() === '{}' }
+    return { panes, storable: !hasContext(headers) }
   }
 
   /** One step further; false where more bytes are needed, or no more are wanted. */

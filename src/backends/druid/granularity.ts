@@ -14,7 +14,7 @@ import { dayMs, fixedMs, type Period, periodIn } from './iso.ts'
 import { type Bypass, invalid } from './reasons.ts'
 import { exactZone } from './zoned.ts'
 
-const simplePeriods: Readonly<Record<string, string>> = {
+export const simplePeriods: Readonly<Record<string, string>> = {
   SECOND: 'PT1S',
   MINUTE: 'PT1M',
   FIVE_MINUTE: 'PT5M',

@@ -1,10 +1,11 @@
 /** TIME_FLOOR, TIME_CEIL, FLOOR, CEIL and DATE_TRUNC: their granularity, and their argument. */
 import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, endOf, startOf } from '../../core/grid.ts'
-import { gridOf } from './granularity.ts'
+import { gridOf, simplePeriods } from './granularity.ts'
 import type { Call, Expression } from './sql-expression.ts'
 import { readLiteral } from './sql-literal.ts'
 import { argumentsOf, keyedBy, type Reading, zoneIn } from './sql-reading.ts'
+import { wordSet } from './sql-tokens.ts'
 
 export interface Rounding {
   readonly operand: Expression
@@ -20,16 +21,7 @@ export interface PeriodGranularity {
   readonly origin?: string
 }
 
-const periods: ReadonlyMap<string, string> = new Map([
-  ['SECOND', 'PT1S'],
-  ['MINUTE', 'PT1M'],
-  ['HOUR', 'PT1H'],
-  ['DAY', 'P1D'],
-  ['WEEK', 'P1W'],
-  ['MONTH', 'P1M'],
-  ['QUARTER', 'P3M'],
-  ['YEAR', 'P1Y'],
-])
+const units = wordSet('SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR')
 
 /** Undefined for calls that round no time, or in an unsupported way. */
 export function roundingOf(reading: Reading, call: Call): Rounding | undefined {
@@ -54,8 +46,8 @@ function toUnit(reading: Reading, call: Call): Rounding | undefined {
   return { operand: keyed.operand, granularity, isUp: call.name === 'CEIL' }
 }
 
-function inSession({ zone }: Reading, unit: string | undefined): PeriodGranularity | undefined {
-  const period = periods.get(unit ?? '')
+function inSession({ zone }: Reading, unit = ''): PeriodGranularity | undefined {
+  const period = units.has(unit) ? simplePeriods[unit] : undefined
   return period === undefined ? undefined : { type: 'period', period, timeZone: zone.name }
 }
 

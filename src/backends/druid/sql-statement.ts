@@ -6,8 +6,14 @@
 import type { JsonNode } from './json.ts'
 import { type Bypass, type BypassReason, unparseable } from './reasons.ts'
 import { Cursor } from './sql-cursor.ts'
-import { clockWords, type Expression, maxDepth, readExpression, type TokenRange } from './sql-expression.ts'
-import { isSymbol, type Token, tokensOf } from './sql-tokens.ts'
+import {
+  type Expression,
+  maxDepth,
+  readExpression,
+  type TokenRange,
+  unsafeFunctions,
+} from './sql-expression.ts'
+import { isSymbol, type Token, tokensOf, wordSet } from './sql-tokens.ts'
 
 export interface Opening {
   readonly tokens: readonly Token[]
@@ -50,21 +56,11 @@ interface SortKey {
   readonly last: number
 }
 
-const refusedWords: ReadonlyMap<string, BypassReason> = new Map<string, BypassReason>([
-  ...['OFFSET', 'FETCH'].map((word) => [word, 'limit'] as const),
-  ...(
-    'WITH UNION INTERSECT EXCEPT MINUS OVER WINDOW QUALIFY JOIN LATERAL UNNEST TABLE VALUES ROLLUP CUBE SETS PIVOT ' +
-    'UNPIVOT MATCH_RECOGNIZE TABLESAMPLE EXISTS'
-  )
-    .split(' ')
-    .map((word) => [word, 'not_decomposable'] as const),
-])
-
-/** Functions by which a row or a group gets a value from elsewhere: the rest are functions of their row or group. */
-const refusedFunctions: ReadonlyMap<string, BypassReason> = new Map<string, BypassReason>([
-  ['LOOKUP', 'not_decomposable'],
-  ...['RAND', 'RAND_INTEGER', 'RANDOM', 'NOW', 'UUID'].map((name) => [name, 'unsafe_function'] as const),
-])
+/** Words with which the rows are not those of one table, grouped once. */
+const refusedWords = wordSet(
+  'SELECT WITH UNION INTERSECT EXCEPT MINUS OVER WINDOW QUALIFY JOIN LATERAL UNNEST TABLE VALUES ROLLUP CUBE SETS ' +
+    'PIVOT UNPIVOT MATCH_RECOGNIZE TABLESAMPLE EXISTS',
+)
 
 export function readStatement(text: string): Statement | Bypass {
   const opening = readOpening(text)
@@ -132,24 +128,19 @@ function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefine
     }
     // Which function is called by it is not looked at.
     if (kind === 'name' && isSymbol(tokens[i + 1], '(')) return unparseable('a call by a quoted name')
-    if (keyword === '') continue
     const isInner = keyword === 'LIMIT' && depth > 0
-    const bypass =
-      keyword === 'SELECT' || isInner
-        ? 'not_decomposable'
-        : (refusedWords.get(keyword) ?? refusedCall(tokens, i))
+    const bypass = isInner ? 'not_decomposable' : refusedWord(keyword, isSymbol(tokens[i + 1], '('))
     if (bypass !== undefined) return { bypass, detail: keyword === 'SELECT' ? 'a subquery' : keyword }
   }
   return undefined
 }
 
-const refusedCall = (tokens: readonly Token[], at: number): BypassReason | undefined =>
-  isSymbol(tokens[at + 1], '(') ? refusedFunctions.get(tokens[at]!.keyword) : undefined
-
-/** A word whose value is the time, or the user. */
-export const isVolatile = ({ keyword }: Token): boolean => clockWords.has(keyword) || userWords.has(keyword)
-
-export const userWords = new Set(['CURRENT_USER', 'SESSION_USER', 'SYSTEM_USER', 'USER', 'CURRENT_ROLE'])
+/** Of functions, those by which a row or a group gets a value from elsewhere: the rest depend on their row or group. */
+function refusedWord(keyword: string, isCall: boolean): BypassReason | undefined {
+  if (keyword === 'OFFSET' || keyword === 'FETCH') return 'limit'
+  if (refusedWords.has(keyword) || (isCall && keyword === 'LOOKUP')) return 'not_decomposable'
+  return isCall && unsafeFunctions.has(keyword) ? 'unsafe_function' : undefined
+}
 
 /** The clauses between SELECT and the end of a query. */
 export type Clauses = Omit<Statement, keyof Opening | 'limit'>

@@ -103,18 +103,15 @@ const bucketCount = ({ whole, edges }: Touched): number => countOf(whole) + coun
 
 function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, 'asked'>>): DruidPlan {
   const { question, request } = asking
-  const { text, shape, sources, terms, format, isDescending, limit, order, queryId, frame, bounds } = question
-  const { grid, spans, asked, open, window, whole, edges } = layout
+  const { text, sources, terms, format, isDescending, limit, order, queryId, frame, bounds } = question
+  const { open, ...places } = layout
   const isCut = limit < (question.isAlone ? bucketCount(layout) : Number.POSITIVE_INFINITY)
   const isVerbatim = order === undefined && !isCut
   const condition = { isSteady: question.isSteady, openEnd: open?.end }
   return {
+    ...places,
     text,
-    shape: shapeWith(shape, request),
-    grid,
-    window,
-    whole,
-    ...(edges === undefined ? {} : { edges }),
+    shape: shapeWith(question.shape, request),
     sources,
     knowsAllSources: true,
     lookbackMs: 0,
@@ -124,8 +121,6 @@ function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, '
     isFixedByPanes: true,
     isAsSent: isVerbatim && !bounds.isRelative && open === undefined,
     request,
-    spans,
-    asked,
     format,
     isDescending,
     limit: isCut ? limit : Number.POSITIVE_INFINITY,

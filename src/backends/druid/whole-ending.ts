@@ -1,18 +1,15 @@
 /** Whether an answer is all there. Druid sends status 200 before it has the rows, and breaks off where it then fails. */
-import { headerOf } from '../../core/headers.ts'
 import type { ResponseEnds } from '../backend.ts'
 import { scannerOf } from './rows.ts'
 import type { Ending } from './whole-reading.ts'
+import { bufferOf, hasContext, isReportedIncomplete } from './wire.ts'
 
 export function isWholeAnswer(
   ending: Ending,
   body: Uint8Array,
   { headers, trailers }: ResponseEnds,
 ): boolean {
-  if ((headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true') return false
-  // Any content (missing segments, intervals without any) means that the answer is incomplete.
-  const context = headerOf(headers, 'x-druid-response-context')
-  if (context !== undefined && context.trim() !== '{}') return false
+  if (isReportedIncomplete(trailers) || hasContext(headers)) return false
   return ending.container === 'list' ? isList(ending, body) : isLines(ending, body)
 }
 
@@ -43,8 +40,5 @@ function hasEvenQuotes(body: Uint8Array): boolean {
   return isEven
 }
 
-function isEqual(body: Uint8Array, from: number, text: string): boolean {
-  if (from < 0 || body.length - from !== text.length) return false
-  for (let i = 0; i < text.length; i++) if (body[from + i] !== text.charCodeAt(i)) return false
-  return true
-}
+const isEqual = (body: Uint8Array, from: number, text: string): boolean =>
+  from >= 0 && bufferOf(body).subarray(from).equals(Buffer.from(text))

@@ -5,8 +5,8 @@
  */
 import { type Bypass, notDecomposable, unparseable } from './reasons.ts'
 import { Cursor } from './sql-cursor.ts'
-import { clockWords, maxDepth } from './sql-expression.ts'
-import { type Opening, readClauses, readOpening, type Statement, userWords } from './sql-statement.ts'
+import { clockWords, maxDepth, unsafeFunctions, userWords } from './sql-expression.ts'
+import { type Opening, readClauses, readOpening, type Statement } from './sql-statement.ts'
 import { isSymbol, type Token, wordSet } from './sql-tokens.ts'
 
 export interface WholeStatement extends Opening {
@@ -22,7 +22,6 @@ export interface WholeStatement extends Opening {
 const refusedWords = wordSet(
   'OVER WINDOW QUALIFY TABLE VALUES TABLESAMPLE MATCH_RECOGNIZE PIVOT UNPIVOT INSERT REPLACE UPDATE DELETE MERGE',
 )
-const refusedCalls = wordSet('RAND RAND_INTEGER RANDOM NOW UUID')
 /** Words with which a statement reads more than one table, or one table more than once. */
 const nestingWords = wordSet('SELECT WITH JOIN LATERAL UNNEST UNION INTERSECT EXCEPT MINUS EXISTS')
 /** Behind one of these there is another SELECT, which may be of rows. */
@@ -79,7 +78,9 @@ function refusedWord({ kind, text, keyword }: Token, next: Token): string | unde
   const isName = kind === 'word' || kind === 'name'
   if (isName && isSymbol(next, '.') && systemSchemas.has(text.toUpperCase())) return `a table of ${text}`
   const isRefused =
-    refusedWords.has(keyword) || userWords.has(keyword) || (refusedCalls.has(keyword) && isSymbol(next, '('))
+    refusedWords.has(keyword) ||
+    userWords.has(keyword) ||
+    (unsafeFunctions.has(keyword) && isSymbol(next, '('))
   return isRefused ? keyword : undefined
 }
 

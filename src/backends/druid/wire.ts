@@ -1,4 +1,4 @@
-/** The parts of an HTTP request to Druid besides its body that decide whether the answer can be cached. */
+/** The parts of an HTTP exchange with Druid besides the bodies that decide whether the answer can be cached. */
 import { isUtf8 } from 'node:buffer'
 import { headerOf } from '../../core/headers.ts'
 import { fingerprintOf, maskForm } from '../../core/secrets.ts'
@@ -54,6 +54,14 @@ function refuseSearch(search: string): Bypass | undefined {
  */
 export const shapeWith = (shape: string, { search }: Pick<WireRequest, 'search'>): string =>
   search === '' ? shape : JSON.stringify([shape, maskForm(search, fingerprintOf)])
+
+/** Druid sends status 200 before it has the rows. */
+export const isReportedIncomplete = (trailers: HeaderList): boolean =>
+  (headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true'
+
+/** Any content (missing segments, intervals without any) means that the answer is incomplete. */
+export const hasContext = (headers: HeaderList): boolean =>
+  (headerOf(headers, 'x-druid-response-context') ?? '{}').trim() !== '{}'
 
 /** No dashboard has longer queries. */
 const maxBodyBytes = 1 << 20
