@@ -119,8 +119,9 @@ export class RowSink implements Sink {
 
   #rowBegins(): boolean {
     const first = this.#bytes[this.#position]
+    // The bracket that closes an empty list, or the empty line behind the last one.
     if (first === (this.#isList ? closeBracket : newline))
-      return this.#mayEnd ? this.#rowsEnd() : this.#fail()
+      return this.#mayEnd ? this.#goOn('tail', this.#isList ? 1 : 0) : this.#fail()
     const { opening } = this.#scanner
     if (opening !== undefined && first !== opening) return this.#fail()
     this.#rowStart = this.#position
@@ -218,11 +219,6 @@ export class RowSink implements Sink {
     if (this.#rows === this.#format.headerRows) this.#headersEnd = this.#position + 1
     this.#mayEnd = !this.#isList
     return this.#goOn(isLast ? 'tail' : 'between', 1)
-  }
-
-  /** At the bracket that closes an empty list, or at the empty line behind the last one. */
-  #rowsEnd(): boolean {
-    return this.#goOn('tail', this.#isList ? 1 : 0)
   }
 
   #tailEnds(): boolean {

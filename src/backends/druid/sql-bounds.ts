@@ -29,7 +29,7 @@ const always: Span = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFIN
 export function readBounds(reading: Reading, where: Expression | undefined): Bounds {
   const places: TokenRange[] = []
   const admitted: Admitted[] = []
-  for (const part of where === undefined ? [] : conjuncts(where)) {
+  for (const part of where === undefined ? [] : operandsOf('and', where)) {
     const bound = readCondition(reading, part)
     if (bound === undefined) continue
     places.push({ first: part.first, last: part.last })
@@ -38,15 +38,15 @@ export function readBounds(reading: Reading, where: Expression | undefined): Bou
   return { places, ...combine(admitted, intersection) }
 }
 
-/** ANDs are read left to right, so that the left side may be deep. */
-function conjuncts(where: Expression): readonly Expression[] {
-  const found: Expression[] = []
-  const open = [where]
+/** The operands of ANDs or ORs in each other, from left to right. Without recursion: the left side of a chain may be deep. */
+function operandsOf(kind: 'and' | 'or', condition: Expression): readonly Expression[] {
+  const operands: Expression[] = []
+  const open = [condition]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next.kind === 'and') open.push(next.right, next.left)
-    else found.push(next)
+    if (next.kind === kind) open.push(next.right, next.left)
+    else operands.push(next)
   }
-  return found
+  return operands
 }
 
 function combine<T>(parts: readonly Moving<T>[], join: (values: readonly T[]) => Spans): Admitted {
@@ -88,23 +88,12 @@ type Connected = Extract<Expression, { kind: 'and' | 'or' }>
 
 function readConnected(reading: Reading, condition: Connected): Admitted | undefined {
   const parts: Admitted[] = []
-  for (const operand of operandsOf(condition)) {
+  for (const operand of operandsOf(condition.kind, condition)) {
     const part = readCondition(reading, operand)
     if (part === undefined) return undefined
     parts.push(part)
   }
   return combine(parts, condition.kind === 'or' ? union : intersection)
-}
-
-/** The left side of a long chain is deep, but not its right sides: those are in brackets. */
-function operandsOf(condition: Connected): readonly Expression[] {
-  const operands: Expression[] = []
-  let left: Expression = condition
-  while (left.kind === condition.kind) {
-    operands.push(left.right)
-    left = left.left
-  }
-  return [left, ...operands.reverse()]
 }
 
 /** The spans that each operator with a time on its right admits. */

@@ -26,14 +26,12 @@ export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split
 const maxCharacters = 128 << 10
 
 const blank = /[ \t\r\n\f]+|--[^\r\n]*/y
-const plainTokens: readonly (readonly [kind: Token['kind'], pattern: RegExp])[] = [
+const patterns: readonly (readonly [kind: Token['kind'], pattern: RegExp, quote?: string])[] = [
   ['word', /[A-Za-z_][A-Za-z0-9_$]*/y],
   ['number', /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![A-Za-z0-9_$.])/y],
   ['symbol', /<>|!=|<=|>=|\|\||\/(?![/*])|[(),.;=<>+\-*%?]/y],
-]
-const quotedTokens: readonly (readonly [kind: Token['kind'], quote: string, pattern: RegExp])[] = [
-  ['string', "'", /'[^']*(?:''[^']*)*'/y],
-  ['name', '"', /"[^"]*(?:""[^"]*)*"/y],
+  ['string', /'[^']*(?:''[^']*)*'/y, "'"],
+  ['name', /"[^"]*(?:""[^"]*)*"/y, '"'],
 ]
 
 /** Words that may stand right before the quote of a string; others would be a charset or an escape. */
@@ -48,7 +46,7 @@ export function tokensOf(text: string): readonly Token[] | Bypass {
       at = behind
       continue
     }
-    const token = plainToken(text, at) ?? quotedToken(text, at)
+    const token = tokenAt(text, at)
     if (token === undefined) return unparseable(`the text at character ${at + 1}`)
     if (token.kind === 'string' && isPrefixed(tokens.at(-1), at)) return unparseable('a prefixed string')
     tokens.push(token)
@@ -66,25 +64,19 @@ function behindBlank(text: string, at: number): number | undefined {
   return close < 0 ? undefined : close + 2
 }
 
-function plainToken(text: string, from: number): Token | undefined {
-  for (const [kind, pattern] of plainTokens) {
+function tokenAt(text: string, from: number): Token | undefined {
+  for (const [kind, pattern, quote] of patterns) {
     const to = endOf(pattern, text, from)
     if (to === undefined) continue
     const written = text.slice(from, to)
-    return { kind, text: written, keyword: kind === 'word' ? written.toUpperCase() : '', from, to }
+    const keyword = kind === 'word' ? written.toUpperCase() : ''
+    return { kind, text: quote === undefined ? written : unquoted(written, quote), keyword, from, to }
   }
   return undefined
 }
 
-function quotedToken(text: string, from: number): Token | undefined {
-  for (const [kind, quote, pattern] of quotedTokens) {
-    const to = endOf(pattern, text, from)
-    if (to === undefined) continue
-    const inner = text.slice(from + 1, to - 1).replaceAll(quote + quote, quote)
-    return { kind, text: inner, keyword: '', from, to }
-  }
-  return undefined
-}
+const unquoted = (written: string, quote: string): string =>
+  written.slice(1, -1).replaceAll(quote + quote, quote)
 
 function endOf(pattern: RegExp, text: string, at: number): number | undefined {
   pattern.lastIndex = at
