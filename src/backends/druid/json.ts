@@ -4,38 +4,22 @@
  */
 import { type Bypass, malformed } from './reasons.ts'
 
-export type JsonNode = JsonObject | JsonArray | JsonText | JsonNumber | JsonWord
-
 /** text[start .. end) is the value as it was written. */
 interface Placed {
   readonly start: number
   readonly end: number
 }
 
-export interface JsonObject extends Placed {
-  readonly kind: 'object'
-  readonly members: ReadonlyMap<string, JsonNode>
-}
+export type JsonNode = Placed &
+  (
+    | { readonly kind: 'object'; readonly members: ReadonlyMap<string, JsonNode> }
+    | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
+    | { readonly kind: 'text'; readonly value: string }
+    | { readonly kind: 'number'; readonly text: string }
+    | { readonly kind: 'word'; readonly value: boolean | null }
+  )
 
-export interface JsonArray extends Placed {
-  readonly kind: 'array'
-  readonly items: readonly JsonNode[]
-}
-
-export interface JsonText extends Placed {
-  readonly kind: 'text'
-  readonly value: string
-}
-
-export interface JsonNumber extends Placed {
-  readonly kind: 'number'
-  readonly text: string
-}
-
-export interface JsonWord extends Placed {
-  readonly kind: 'word'
-  readonly value: boolean | null
-}
+export type JsonObject = Extract<JsonNode, { kind: 'object' }>
 
 /** No real query is deeper than this, and reading goes one call deeper for each level. */
 const maxDepth = 200
@@ -123,7 +107,7 @@ class JsonReader {
     }
   }
 
-  #object(depth: number): JsonObject | undefined {
+  #object(depth: number): JsonNode | undefined {
     const start = this.#at++
     if (this.#skip(closeBrace)) return { kind: 'object', members: noMembers, start, end: this.#at }
     const members = new Map<string, JsonNode>()
@@ -144,7 +128,7 @@ class JsonReader {
     return true
   }
 
-  #array(depth: number): JsonArray | undefined {
+  #array(depth: number): JsonNode | undefined {
     const start = this.#at++
     const first = this.#items.length
     if (!this.#skip(closeBracket)) {
@@ -158,7 +142,7 @@ class JsonReader {
     return { kind: 'array', items: this.#items.splice(first), start, end: this.#at }
   }
 
-  #string(): JsonText | undefined {
+  #string(): Extract<JsonNode, { kind: 'text' }> | undefined {
     const start = this.#at
     const end = endOfString(this.#text, start)
     if (end === undefined) return undefined
@@ -168,7 +152,7 @@ class JsonReader {
     return decoded === undefined ? undefined : { kind: 'text', value: decoded, start, end }
   }
 
-  #scalar(): JsonNumber | JsonWord | undefined {
+  #scalar(): JsonNode | undefined {
     const start = this.#at
     const [word, value] = words.get(this.#text.charCodeAt(start)) ?? []
     if (word !== undefined && value !== undefined && this.#text.startsWith(word, start)) {

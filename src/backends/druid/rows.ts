@@ -37,7 +37,7 @@ export interface RowScanner {
   endOfField(bytes: Uint8Array, at: number, end: number): number
 }
 
-export function scannerOf({ row, time }: RowFormat): RowScanner {
+export function scannerOf({ row, time }: Pick<RowFormat, 'row' | 'time'>): RowScanner {
   if (row === 'csv') return new CsvRows(Number(time))
   return row === 'object' ? new ObjectRows(String(time)) : new ArrayRows(Number(time))
 }

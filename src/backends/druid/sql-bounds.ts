@@ -129,8 +129,8 @@ function readBetween(reading: Reading, { operand, low, high }: Between): Admitte
 }
 
 function readInInterval(reading: Reading, call: Call): Admitted | undefined {
-  const [operand, interval, ...more] = argumentsOf(reading, call) ?? []
-  if (operand === undefined || !isTimeColumn(reading, operand) || more.length > 0) return undefined
+  const [operand, interval] = argumentsOf(reading, call, 2)
+  if (operand === undefined || !isTimeColumn(reading, operand)) return undefined
   const text = textIn(reading, interval)
   const span = text === undefined ? undefined : readInterval(reading.zone.rules, text)
   return constant(span && (span.from < span.to ? [span] : []))

@@ -53,6 +53,7 @@ export function readQuestion(kind: BodyKind, text: string, options: SqlOptions):
 
 export interface Session {
   readonly zone: Reading['zone']
+  /** Sorted. */
   readonly kept: ReadonlyMap<string, string>
   readonly terms: string
   readonly queryId: string | undefined
@@ -76,7 +77,8 @@ export function readSession(
   const rules = exactZone(name)
   if (rules === undefined) return invalid('sqlTimeZone: a zone that we do not know')
   const queryId = textOf(members.get('sqlQueryId'))
-  return { ...reading, zone: { name, rules }, queryId, isLimited: members.has('sqlOuterLimit') }
+  const kept = new Map([...reading.kept].sort(([a], [b]) => (a < b ? -1 : 1)))
+  return { ...reading, kept, zone: { name, rules }, queryId, isLimited: members.has('sqlOuterLimit') }
 }
 
 /** Session settings that only SQL has. */
@@ -229,8 +231,8 @@ function shapeOf({ body, session, reading, bounds }: Read, removed: ReadonlySet<
     joinTimes(words)
   }
   const parameters = body.parameters.filter((_, i) => !removed.has(i)).map(({ text }) => text)
-  const context = [...session.kept].sort(([a], [b]) => (a < b ? -1 : 1))
-  return JSON.stringify([sqlPath, words.join(' '), body.others, parameters, context, session.zone.name])
+  const { kept, zone } = session
+  return JSON.stringify([sqlPath, words.join(' '), body.others, parameters, [...kept], zone.name])
 }
 
 /** Stands for all bounds; no word of SQL has a colon in it. */

@@ -52,17 +52,16 @@ function inSession({ zone }: Reading, unit = ''): PeriodGranularity | undefined 
 }
 
 function truncation(reading: Reading, call: Call): Rounding | undefined {
-  const [unit, operand, ...more] = argumentsOf(reading, call) ?? []
+  const [unit, operand] = argumentsOf(reading, call, 2)
   const granularity = unit?.kind === 'string' ? inSession(reading, unit.value.toUpperCase()) : undefined
-  if (granularity === undefined || operand === undefined || more.length > 0) return undefined
+  if (granularity === undefined || operand === undefined) return undefined
   return { operand, granularity, isUp: false }
 }
 
 function toPeriod(reading: Reading, call: Call): Rounding | undefined {
-  const [operand, period, origin, zoneName, ...more] = argumentsOf(reading, call) ?? []
+  const [operand, period, origin, zoneName] = argumentsOf(reading, call, 4)
   const zone = zoneIn(reading, zoneName)
-  if (operand === undefined || period?.kind !== 'string' || zone === undefined || more.length > 0)
-    return undefined
+  if (operand === undefined || period?.kind !== 'string' || zone === undefined) return undefined
   const granularity = { type: 'period', period: period.value, timeZone: zone.name } as const
   const isUp = call.name === 'TIME_CEIL'
   if (origin === undefined || origin.kind === 'null') return { operand, granularity, isUp }

@@ -153,27 +153,25 @@ function readCast(reading: Reading, call: Call): Time | undefined {
 }
 
 function readMillis(reading: Reading, call: Call): Time | undefined {
-  const [ms, ...more] = argumentsOf(reading, call) ?? []
-  return more.length > 0 ? undefined : constant(wholeIn(reading, ms))
+  const [ms] = argumentsOf(reading, call, 1)
+  return constant(wholeIn(reading, ms))
 }
 
 /** Patterns are not read. */
 function readParse(reading: Reading, call: Call): Time | undefined {
-  const [text, pattern, zoneName, ...more] = argumentsOf(reading, call) ?? []
+  const [text, pattern, zoneName] = argumentsOf(reading, call, 3)
   const value = textIn(reading, text)
   const zone = zoneIn(reading, zoneName)
-  const isPlain = (pattern === undefined || pattern.kind === 'null') && more.length === 0
-  return value === undefined || zone === undefined || !isPlain
-    ? undefined
-    : constant(readText(zone.rules, value))
+  if (value === undefined || zone === undefined) return undefined
+  return pattern === undefined || pattern.kind === 'null' ? constant(readText(zone.rules, value)) : undefined
 }
 
 function readShift(reading: Reading, call: Call): Time | undefined {
-  const [operand, period, count, zoneName, ...more] = argumentsOf(reading, call) ?? []
+  const [operand, period, count, zoneName] = argumentsOf(reading, call, 4)
   const parsed = period?.kind === 'string' ? parsePeriod(period.value) : undefined
   const factor = smallNumber(count)
   const zone = zoneIn(reading, zoneName)
-  if (parsed === undefined || factor === undefined || zone === undefined || more.length > 0) return undefined
+  if (parsed === undefined || factor === undefined || zone === undefined) return undefined
   return shifted(zone.rules, readTyped(reading, operand), times(parsed, factor))
 }
 
@@ -181,11 +179,11 @@ const smallNumber = (expression: Expression | undefined): number | undefined =>
   expression?.kind === 'number' && /^-?\d{1,9}$/.test(expression.text) ? Number(expression.text) : undefined
 
 function readAdd(reading: Reading, call: Call): Time | undefined {
-  const [unit, count, operand, ...more] = argumentsOf(reading, call) ?? []
+  const [unit, count, operand] = argumentsOf(reading, call, 3)
   const name = unit?.kind === 'column' ? unit.path.join('.').toUpperCase() : ''
   const period = addedUnits.get(name.replace(/^SQL_TSI_/, ''))
   const factor = smallNumber(count)
-  if (period === undefined || factor === undefined || more.length > 0) return undefined
+  if (period === undefined || factor === undefined) return undefined
   return shifted(reading.zone.rules, readTyped(reading, operand), times(period, factor))
 }
 

@@ -18,7 +18,7 @@ const openBracket = 0x5b
 function isList({ end }: Ending, body: Uint8Array): boolean {
   if (body[0] !== openBracket) return false
   // The list is read as if it were one row: up to the bracket that closes it.
-  const scanner = scannerOf({ container: 'list', row: 'array', time: 0, headerRows: 0, end })
+  const scanner = scannerOf({ row: 'array', time: 0 })
   scanner.begin(0)
   const behind = scanner.find(body, body.length)
   return behind > 0 && isEqual(body, behind, end)

@@ -49,12 +49,11 @@ function readsOf(
 function textOf(
   { query, others, parameters }: SqlBody,
   { tokens, select }: WholeStatement,
-  session: Session,
+  { kept, zone, terms }: Session,
 ): string {
   const asked = tokens.slice(select, -1)
   if (asked.at(-1)?.text === ';') asked.pop()
   const words = asked.map(({ from, to }) => query.slice(from, to)).join(' ')
-  const context = [...session.kept].sort(([a], [b]) => (a < b ? -1 : 1))
   const given = parameters.map(({ text }) => text)
-  return JSON.stringify([sqlPath, words, others, given, context, session.zone.name, session.terms])
+  return JSON.stringify([sqlPath, words, others, given, [...kept], zone.name, terms])
 }
