@@ -138,15 +138,15 @@ function periodGrid(parts: Period, terms: Terms): Grid | undefined {
   const [unit, count] = first as [keyof Period, number]
   switch (unit) {
     case 'years':
-      return localGrid({ unit: 'month', count: 12 * count }, terms, 0)
+      return localGrid({ unit: 'month', count: 12 * count }, terms)
     case 'months':
-      return localGrid({ unit: 'month', count }, terms, 0)
+      return localGrid({ unit: 'month', count }, terms)
     case 'weeks':
       return count === 1 && terms.origin === undefined
         ? weekGrid(terms)
-        : localGrid({ unit: 'day', count: 7 * count }, terms, 0)
+        : localGrid({ unit: 'day', count: 7 * count }, terms)
     case 'days':
-      return localGrid({ unit: 'day', count }, terms, 0)
+      return localGrid({ unit: 'day', count }, terms)
     case 'hours':
       return count === 1 && terms.origin === undefined ? flooredGrid(hourMs, terms) : hoursGrid(count, terms)
     case 'minutes':
@@ -171,7 +171,7 @@ const originIn = ({ zone, origin }: Pick<Terms, 'zone' | 'origin'>): EpochMs => 
 function localGrid(
   length: Pick<Calendar, 'unit' | 'count'>,
   { zone, origin, range }: Terms,
-  usualOrigin: LocalMs,
+  usualOrigin: LocalMs = 0,
 ): Grid | undefined {
   const local = origin === undefined ? usualOrigin : origin + offsetAt(zone, origin)
   const grid = calendarGrid({ ...length, zone: zone.name, origin: local })
@@ -185,7 +185,7 @@ function localGrid(
 
 /** From a Monday. Druid goes from the beginning of the day to that of the week, and keeps a clock that does not show midnight. */
 function weekGrid(terms: Terms): Grid | undefined {
-  const days = localGrid({ unit: 'day', count: 1 }, terms, 0)
+  const days = localGrid({ unit: 'day', count: 1 }, terms)
   return days && localGrid({ unit: 'day', count: 7 }, terms, firstMonday)
 }
 

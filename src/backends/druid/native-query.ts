@@ -1,26 +1,20 @@
 /** The meaning of a native query apart from its time: whether its answer can be cut into buckets, and its format. */
 import { canonicalMembers, canonicalObject } from './canonical.ts'
 import { type ContextReading, readContext } from './context.ts'
-import type { RowFormat } from './druid-plan.ts'
+import type { DruidPlan, RowFormat } from './druid-plan.ts'
 import { type JsonNode, type JsonObject, plainOf } from './json.ts'
 import { isAbsent, queryFlag, textOf, wholeNumber } from './lenient.ts'
 import { readDataSource, refuseOutsideData, tableText } from './native-source.ts'
 import { type Bypass, invalid, notDecomposable } from './reasons.ts'
 
-export interface NativeQuery {
+export interface NativeQuery
+  extends Pick<DruidPlan, 'sources' | 'format' | 'isDescending' | 'limit' | 'queryId' | 'terms'> {
   /** Canonical, without intervals and whatever else does not belong to the question. */
   readonly text: string
-  readonly sources: readonly string[]
   /** As in the query, for the construction of the grid. */
   readonly granularity: unknown
-  readonly format: RowFormat
-  readonly isDescending: boolean
-  /** Infinity where there is none. */
-  readonly limit: number
   /** The position of the limit, and the text for no limit there; undefined where there is none. */
   readonly limitAt: LimitPlace | undefined
-  readonly queryId: string | undefined
-  readonly terms: string
 }
 
 export interface LimitPlace {
@@ -41,7 +35,8 @@ export function readNative(query: JsonObject, ignored?: readonly string[]): Nati
   const type = members.get('queryType')
   const [dataSource, granularity] = [members.get('dataSource'), members.get('granularity')]
   if (isAbsent(type)) return missing('queryType')
-  if (!decomposable.has(textOf(type) ?? '')) {
+  const readOrder = decomposable.get(textOf(type) ?? '')
+  if (readOrder === undefined) {
     return {
       bypass: 'other_query_type',
       detail: textOf(type)?.slice(0, 40) ?? 'a queryType that is not a name',
@@ -54,7 +49,7 @@ export function readNative(query: JsonObject, ignored?: readonly string[]): Nati
   if ('bypass' in sources) return sources
   const context = readContext(members.get('context'), ignored)
   if ('bypass' in context) return context
-  const order = decomposable.get(textOf(type)!)!(members, context)
+  const order = readOrder(members, context)
   if ('bypass' in order) return order
   const refusal = refuseOutsideData(query)
   if (refusal !== undefined) return refusal
@@ -141,8 +136,7 @@ function readLimitSpec(node: JsonNode | undefined): Limited | Bypass {
   if (isAbsent(columns)) return readLimit(limit, 'null')
   if (columns.kind !== 'array') return invalid('limitSpec.columns is not a list')
   const isByTime = columns.items.some((column) => columnName(column) === '__time')
-  if (isByTime) return notDecomposable('limitSpec: rows ordered by __time')
-  return readLimit(limit, 'null')
+  return isByTime ? notDecomposable('limitSpec: rows ordered by __time') : readLimit(limit, 'null')
 }
 
 const columnName = (column: JsonNode): string | undefined =>

@@ -1,9 +1,10 @@
 /** Which requests are queries of Druid, native or SQL, and how each lies on its grid. */
-import type { Backend, WireRequest } from '../backend.ts'
-import type { DruidOptions, DruidPlan } from './druid-plan.ts'
+import type { EpochMs } from '../../core/clock.ts'
+import type { Plan, WireRequest } from '../backend.ts'
+import type { DruidOptions, DruidPlan, Span } from './druid-plan.ts'
 import { createNativePlanner, type Layout } from './native.ts'
 import { nativePath, sqlPath } from './paths.ts'
-import type { Bypass, DruidReason } from './reasons.ts'
+import type { Bypass } from './reasons.ts'
 import { createSqlPlanner } from './sql.ts'
 import { refuseWire, shapeWith } from './wire.ts'
 
@@ -13,33 +14,29 @@ export interface DruidQuery {
   readonly layout?: Layout
 }
 
-export interface Planner {
-  parse(request: WireRequest): DruidQuery | Bypass | undefined
-  plan: (...args: Parameters<Backend<DruidQuery>['plan']>) => DruidPlan | Bypass
-  over: NonNullable<Backend<DruidQuery, DruidReason>['over']>
-}
-
 const nativePaths = [nativePath, `${nativePath}/`]
 const sqlPaths = [sqlPath, `${sqlPath}/`]
 
 export const isDruidQuery = (method: string, path: string): boolean =>
   method === 'POST' && (nativePaths.includes(path) || sqlPaths.includes(path))
 
-export function createPlanner(options: DruidOptions): Planner {
+export type Planner = ReturnType<typeof createPlanner>
+
+export function createPlanner(options: DruidOptions) {
   const layOutNative = createNativePlanner(options)
   const planSql = createSqlPlanner(options)
   return {
-    parse(request) {
+    parse(request: WireRequest): DruidQuery | Bypass | undefined {
       if (!isDruidQuery(request.method, request.path)) return undefined
       if (sqlPaths.includes(request.path)) return { request }
       const layout = refuseWire(request) ?? layOutNative(request.body)
       return 'bypass' in layout ? layout : { request, layout }
     },
-    plan({ request, layout }, now) {
+    plan({ request, layout }: DruidQuery, now: EpochMs): DruidPlan | Bypass {
       if (layout === undefined) return planSql(request, now)
       return { ...layout, shape: shapeWith(layout.shape, request), request }
     },
-    over(plan, asked, now) {
+    over(plan: Plan, asked: readonly Span[], now: EpochMs): DruidPlan | Bypass {
       const { shape, request, layOver } = plan as DruidPlan
       const layout = layOver(asked, now)
       return 'bypass' in layout ? layout : { ...layout, shape, request, isAsSent: false }

@@ -1,5 +1,5 @@
 /** The meaning of a SQL request apart from its time: parsed once from its text, and memoised. */
-import { readContext } from './context.ts'
+import { type ContextReading, readContext } from './context.ts'
 import type { DruidOptions, DruidPlan, RowOrder } from './druid-plan.ts'
 import type { JsonNode, JsonObject } from './json.ts'
 import { isAbsent, textOf } from './lenient.ts'
@@ -51,11 +51,9 @@ export function readQuestion(kind: BodyKind, text: string, options: SqlOptions):
   return refuseRest(statement, bounds) ?? refuseOrder(read) ?? ask(read)
 }
 
-export interface Session {
+/** The kept keys of its context are sorted. */
+export interface Session extends ContextReading {
   readonly zone: Reading['zone']
-  /** Sorted. */
-  readonly kept: ReadonlyMap<string, string>
-  readonly terms: string
   readonly queryId: string | undefined
   /** Its context limits the rows of the answer. */
   readonly isLimited: boolean

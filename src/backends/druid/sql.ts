@@ -107,7 +107,6 @@ function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, '
   const { open, ...places } = layout
   const isCut = limit < (question.isAlone ? bucketCount(layout) : Number.POSITIVE_INFINITY)
   const isVerbatim = order === undefined && !isCut
-  const condition = { isSteady: question.isSteady, openEnd: open?.end }
   return {
     ...places,
     text,
@@ -127,21 +126,17 @@ function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, '
     isUnlimited: isCut && !question.isAlone,
     order,
     queryId,
-    rewrite: (parts) => Buffer.from(frame.head + conditionOf(parts, condition) + frame.tail),
+    rewrite: (parts) =>
+      Buffer.from(frame.head + conditionOf(parts, question.isSteady, open?.end) + frame.tail),
     layOver: (others, now) => layOver(asking, others, now),
   }
-}
-
-interface Condition {
-  readonly isSteady: boolean
-  readonly openEnd: EpochMs | undefined
 }
 
 /**
  * Druid makes a local time of MILLIS_TO_TIMESTAMP(…), and where clocks are put back it then reads an hour too early;
  * milliseconds it compares as they are. Both become intervals of the native query.
  */
-function conditionOf(spans: readonly Span[], { isSteady, openEnd }: Condition): string {
+function conditionOf(spans: readonly Span[], isSteady: boolean, openEnd: EpochMs | undefined): string {
   const limit = (operator: string, at: EpochMs): string =>
     isSteady
       ? `__time ${operator} MILLIS_TO_TIMESTAMP(${at})`
