@@ -6,7 +6,7 @@ import type { Span } from './druid-plan.ts'
 import { condense } from './intervals.ts'
 import type { Bypass } from './reasons.ts'
 
-type Touched = Pick<Plan, 'window' | 'whole' | 'edges'>
+export type Touched = Pick<Plan, 'window' | 'whole' | 'edges'>
 
 /** `spans` are condensed and not empty. */
 export function bucketsOf(grid: Grid, spans: readonly Span[], maxBuckets: number): Touched | Bypass {

@@ -83,10 +83,9 @@ export class RowSink implements Sink {
     return decomposed
   }
 
-  #decomposed(fetchedAt: EpochMs, { headers, trailers }: ResponseEnds): Decomposed | Unusable {
+  #decomposed(fetchedAt: EpochMs, ends: ResponseEnds): Decomposed | Unusable {
     if (this.#failure !== undefined) return { unusable: this.#failure }
-    if (isReportedIncomplete(trailers))
-      return { unusable: 'the database reported that its answer is incomplete' }
+    if (isReportedIncomplete(ends)) return { unusable: 'the database reported that its answer is incomplete' }
     const tail = this.#bytes.subarray(this.#position, this.#length)
     if (this.#state !== 'tail' || !tail.equals(Buffer.from(tailOf(this.#format, this.#rows))))
       return { unusable: 'the answer is cut short' }
@@ -98,7 +97,7 @@ export class RowSink implements Sink {
       frame: this.#bytes.subarray(firstRow, Math.max(firstRow, this.#headersEnd)),
       fetchedAt,
     })
-    return { panes, storable: !hasContext(headers) }
+    return { panes, storable: !hasContext(ends) }
   }
 
   /** One step further; false where more bytes are needed, or no more are wanted. */

@@ -2,9 +2,7 @@
 import type { Flavour, FlavourProbe } from '../backend.ts'
 import { isObject, parsedJson } from './plain-json.ts'
 
-const path = '/status'
-
-export const flavour: FlavourProbe = { path, read }
+export const flavour: FlavourProbe = { path: '/status', read }
 
 const oldest = 25
 /** Distributions that count years instead of releases begin far above. */

@@ -24,17 +24,15 @@ export function parseInterval(text: string): Span | undefined {
   const [left, right] = [text.slice(0, slash), text.slice(slash + 1)]
   const before = parsePeriod(left)
   const behind = parsePeriod(right)
-  const from = before === undefined ? parseInstant(left) : undefined
-  const to = behind === undefined ? parseInstant(right) : undefined
-  if (from !== undefined && to !== undefined) return { from, to }
-  if (from !== undefined && behind !== undefined) return checked({ from, to: shift(from, behind, 1) })
-  if (to !== undefined && before !== undefined) return checked({ from: shift(to, before, -1), to })
-  return undefined
+  const start = before === undefined ? parseInstant(left) : undefined
+  const end = behind === undefined ? parseInstant(right) : undefined
+  const from = before !== undefined && end !== undefined ? shift(end, before, -1) : start
+  const to = behind !== undefined && start !== undefined ? shift(start, behind, 1) : end
+  return isInRange(from) && isInRange(to) ? { from, to } : undefined
 }
 
-const checked = (span: Span): Span | undefined =>
-  isInRange(span.from) && isInRange(span.to) ? span : undefined
-const isInRange = (at: EpochMs): boolean => at >= earliest && at <= latest
+const isInRange = (at: EpochMs | undefined): at is EpochMs =>
+  at !== undefined && at >= earliest && at <= latest
 
 /** A date, complete or not, by month, week or day of the year, with or without a time and an offset. */
 export function parseInstant(text: string): EpochMs | undefined {

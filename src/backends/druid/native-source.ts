@@ -69,15 +69,10 @@ export function refuseOutsideData(node: JsonNode): Bypass | undefined {
 function outsideData(node: JsonNode): string | undefined {
   if (node.kind === 'text')
     return lookupCall.test(node.value) ? 'an expression that calls a lookup' : undefined
-  if (node.kind === 'array') return firstOf(node.items)
+  if (node.kind === 'array') return firstOf(node.items.values())
   if (node.kind !== 'object') return undefined
   return refusedTypes.get(textOf(node.members.get('type')) ?? '') ?? firstOf(node.members.values())
 }
 
-function firstOf(nodes: Iterable<JsonNode>): string | undefined {
-  for (const node of nodes) {
-    const refused = outsideData(node)
-    if (refused !== undefined) return refused
-  }
-  return undefined
-}
+const firstOf = (nodes: IteratorObject<JsonNode>): string | undefined =>
+  nodes.map(outsideData).find((refused) => refused !== undefined)

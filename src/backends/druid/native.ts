@@ -25,12 +25,10 @@ interface NativeQuestion extends NativeQuery {
 /** Long questions have a memory of their own, so that they do not push out the many short ones. */
 const rememberedLong = { maxTexts: 64, maxCharacters: 4 << 20 }
 
-export type NativePlanner = (body: Uint8Array) => Layout | Bypass
-
-export function createNativePlanner({ maxBuckets, ignoredContext }: DruidOptions): NativePlanner {
+export function createNativePlanner({ maxBuckets, ignoredContext }: DruidOptions) {
   const questions = new Memo(remembered, (text) => readQuestion(text, ignoredContext))
   const longQuestions = new Memo(rememberedLong, (text) => readQuestion(text, ignoredContext))
-  return rememberNative((body) => {
+  return rememberNative<Layout>((body) => {
     const cut = cutIntervals(body)
     if (cut === undefined) return withoutIntervals(body)
     const isShort = cut.question.length <= longestRemembered

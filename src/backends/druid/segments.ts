@@ -231,7 +231,6 @@ function restOf(groups: readonly SegmentGroup[]): Intervals {
   // A list as long as this does not fit into the arguments of one call.
   const end = finished.reduce((latest, { to }) => Math.max(latest, to), Number.NEGATIVE_INFINITY)
   const written = groups.filter(({ realtime }) => realtime.length > 0)
-  const spans = written.map(({ from, to }) => ({ from, to }))
   const past = end > Number.NEGATIVE_INFINITY ? [{ from: Number.NEGATIVE_INFINITY, to: end }] : nothing
-  return subtractAll(past, uniteAll(spans, nothing))
+  return subtractAll(past, uniteAll(written, nothing))
 }

@@ -14,15 +14,14 @@ const isoTime = new RegExp(
 
 /** TIMESTAMP '…' and DATE '…' are local times of the session. */
 export function readLiteral(zone: Zone, type: string, text: string): EpochMs | undefined {
-  const match = (type === 'DATE' ? dateOnly : dateTime).exec(text)
-  const local = match === null ? undefined : localOf(match)
+  const local = localOf((type === 'DATE' ? dateOnly : dateTime).exec(text))
   return local === undefined ? undefined : instantAt(zone, local)
 }
 
 /** Text that is compared with a time, cast to one or parsed: ISO 8601 or SQL, with or without an offset. */
 export function readText(zone: Zone, text: string): EpochMs | undefined {
   const match = isoTime.exec(text)
-  const local = match === null ? undefined : localOf(match)
+  const local = localOf(match)
   if (match === null || local === undefined) return undefined
   const [z, sign, hours, minutes] = match.slice(8)
   if (z !== undefined) return local
@@ -32,7 +31,8 @@ export function readText(zone: Zone, text: string): EpochMs | undefined {
 }
 
 /** Druid drops digits of a fraction below the millisecond; it refuses more than nine digits. */
-function localOf(match: RegExpExecArray): LocalMs | undefined {
+function localOf(match: RegExpExecArray | null): LocalMs | undefined {
+  if (match === null) return undefined
   const day = dayOf(Number(match[1]), Number(match[2]), Number(match[3]))
   const time = timeIn(match, 4)
   return day === undefined || time === undefined ? undefined : day + time

@@ -8,19 +8,17 @@ import { bucketAt, type Grid, startOf } from '../../core/grid.ts'
 import { countOf, nothing, subtractAll, uniteAll } from '../../core/interval.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import { rememberSql } from './body-memo.ts'
-import { bucketsOf } from './buckets.ts'
+import { bucketsOf, type Touched } from './buckets.ts'
 import type { DruidOptions, DruidPlan, Span } from './druid-plan.ts'
 import { gridOf } from './granularity.ts'
 import { type Bypass, invalid } from './reasons.ts'
 import { readQuestion, type SqlQuestion } from './sql-question.ts'
 import { shapeWith } from './wire.ts'
 
-export type SqlPlanner = (request: WireRequest, now: EpochMs) => DruidPlan | Bypass
-
-export function createSqlPlanner(options: DruidOptions): SqlPlanner {
+export function createSqlPlanner(options: DruidOptions) {
   const { maxBuckets } = options
   const questionIn = rememberSql((kind, text) => readQuestion(kind, text, options))
-  return (request, now) => {
+  return (request: WireRequest, now: EpochMs): DruidPlan | Bypass => {
     const question = questionIn(request)
     if ('bypass' in question) return question
     const spans = question.bounds.at(now)
@@ -72,8 +70,6 @@ function layOut({ granularity }: SqlQuestion, spans: readonly Span[], now: Epoch
   const end = startOf(grid, Math.max(from, bucketAt(grid, latest + tenMinutes)) + 1)
   return { grid, spans: [...spans.slice(0, -1), { from: last.from, to: end }], open: { from, end } }
 }
-
-type Touched = Pick<Plan, 'window' | 'whole' | 'edges'>
 
 /**
  * Without an upper bound, rows may lie in any bucket to come. So these buckets are an edge: fetched each time, without

@@ -4,12 +4,8 @@ import { scannerOf } from './rows.ts'
 import type { Ending } from './whole-reading.ts'
 import { bufferOf, hasContext, isReportedIncomplete } from './wire.ts'
 
-export function isWholeAnswer(
-  ending: Ending,
-  body: Uint8Array,
-  { headers, trailers }: ResponseEnds,
-): boolean {
-  if (isReportedIncomplete(trailers) || hasContext(headers)) return false
+export function isWholeAnswer(ending: Ending, body: Uint8Array, response: ResponseEnds): boolean {
+  if (isReportedIncomplete(response) || hasContext(response)) return false
   return ending.container === 'list' ? isList(ending, body) : isLines(ending, body)
 }
 
@@ -26,9 +22,8 @@ function isList({ end }: Ending, body: Uint8Array): boolean {
 
 /** Lines end with an empty one; csv without any row is that alone. */
 function isLines({ row, end }: Ending, body: Uint8Array): boolean {
-  if (row !== 'csv') return isEqual(body, body.length - end.length - 1, `\n${end}`)
-  if (!hasEvenQuotes(body)) return false
-  return isEqual(body, 0, end) || isEqual(body, body.length - end.length - 1, `\n${end}`)
+  const isEnded = isEqual(body, body.length - end.length - 1, `\n${end}`)
+  return row === 'csv' ? (isEnded || isEqual(body, 0, end)) && hasEvenQuotes(body) : isEnded
 }
 
 const quote = 0x22

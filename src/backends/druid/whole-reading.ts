@@ -1,4 +1,5 @@
 /** The meaning of a request whose answer is cached as a whole, apart from client and time. */
+import { hullOf } from '../../core/interval.ts'
 import type { TimeSpan } from '../../core/witness.ts'
 import type { WholePlan } from '../whole-answers.ts'
 import type { RowFormat, Span } from './druid-plan.ts'
@@ -19,8 +20,7 @@ export const listEnding: Ending = { container: 'list', row: 'array', end: '' }
 
 /** From the first instant to the last, gaps included. Without any bound there is no span. */
 export function spanOf(spans: readonly Span[]): { readonly span?: TimeSpan } {
-  const [first, last] = [spans[0], spans.at(-1)]
-  if (first === undefined || last === undefined) return {}
-  const isEndless = first.from === Number.NEGATIVE_INFINITY && last.to === Number.POSITIVE_INFINITY
-  return isEndless ? {} : { span: { from: first.from, to: last.to } }
+  const span = hullOf(spans)
+  const isEndless = span.from === Number.NEGATIVE_INFINITY && span.to === Number.POSITIVE_INFINITY
+  return spans.length === 0 || isEndless ? {} : { span }
 }

@@ -47,11 +47,12 @@ export function readWholeStatement(text: string): WholeStatement | Bypass {
   if (refusal !== undefined) return refusal
   const outline = outlineOf(tokens, select)
   if ('bypass' in outline) return outline
-  const rest = tokens.slice(select)
   return {
     ...opening,
     isDistinct: outline.isDistinct,
-    isOutsideData: rest.some(({ keyword }) => clockWords.has(keyword) || keyword === 'LOOKUP'),
+    isOutsideData: tokens
+      .slice(select)
+      .some(({ keyword }) => clockWords.has(keyword) || keyword === 'LOOKUP'),
     plain: outline.isNested ? undefined : readPlain(opening),
   }
 }

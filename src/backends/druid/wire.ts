@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { headerOf } from '../../core/headers.ts'
 import { fingerprintOf, maskForm } from '../../core/secrets.ts'
 import { percentDecoded } from '../../core/url.ts'
-import type { HeaderList, WireRequest } from '../backend.ts'
+import type { HeaderList, ResponseEnds, WireRequest } from '../backend.ts'
 import { type Bypass, malformed, notDecomposable, unparseable } from './reasons.ts'
 
 const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
@@ -56,11 +56,11 @@ export const shapeWith = (shape: string, { search }: Pick<WireRequest, 'search'>
   search === '' ? shape : JSON.stringify([shape, maskForm(search, fingerprintOf)])
 
 /** Druid sends status 200 before it has the rows. */
-export const isReportedIncomplete = (trailers: HeaderList): boolean =>
+export const isReportedIncomplete = ({ trailers }: ResponseEnds): boolean =>
   (headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true'
 
 /** Any content (missing segments, intervals without any) means that the answer is incomplete. */
-export const hasContext = (headers: HeaderList): boolean =>
+export const hasContext = ({ headers }: ResponseEnds): boolean =>
   (headerOf(headers, 'x-druid-response-context') ?? '{}').trim() !== '{}'
 
 /** No dashboard has longer queries. */
