@@ -104,8 +104,8 @@ test('grids begin where the buckets of Druid begin', async (t) => {
       for (const period of [...shortPeriods, ...longPeriods]) {
         const granularity = { type: 'period', period, timeZone }
         for (const range of rangesOf(timeZone, period)) {
-          const found = gridOf(granularity, range)
-          if ('bypass' in found) {
+          const grid = gridOf(granularity, range)
+          if ('bypass' in grid) {
             irregular++
             continue
           }
@@ -113,11 +113,11 @@ test('grids begin where the buckets of Druid begin', async (t) => {
           const rows = await askBuckets(druid, granularity, range)
           const where = `${period} in ${timeZone} from ${new Date(range.from).toISOString()}`
           const instants = rows.map(({ timestamp }) => new Date(timestamp).toISOString())
-          assert.deepEqual(instants, startsIn(found.grid, range), where)
+          assert.deepEqual(instants, startsIn(grid, range), where)
           for (const { timestamp, result } of rows) {
-            const bucket = bucketAt(found.grid, Date.parse(timestamp))
+            const bucket = bucketAt(grid, Date.parse(timestamp))
             for (const at of [result.first, result.last]) {
-              if (at !== null) assert.equal(bucketAt(found.grid, at), bucket, `${where}: a row at ${at}`)
+              if (at !== null) assert.equal(bucketAt(grid, at), bucket, `${where}: a row at ${at}`)
             }
           }
           buckets += rows.length

@@ -71,7 +71,7 @@ function plan(form: SqlForm, bounds: WrittenBounds): Asked {
   const query = form.sql.replace('{time}', where)
   const { context, resultFormat } = form
   const body = { query, resultFormat, context, parameters }
-  const planned = planner.plan(requestOf(body), now ?? Date.UTC(2027, 0, 1))
+  const planned = planner(requestOf(body), now ?? Date.UTC(2027, 0, 1))
   assert.ok(!isBypass(planned), `${query}: ${JSON.stringify(planned)}`)
   const pinned = now === undefined ? {} : { sqlCurrentTimestamp: new Date(now).toISOString() }
   return { bounds, body: { ...body, context: { ...context, ...pinned } }, plan: planned }

@@ -18,18 +18,12 @@ export function canonicalText(node: JsonNode): string {
 }
 
 /** The canonical text of each member, by name, for callers that omit or replace some. */
-export function canonicalMembers(node: JsonObject): Map<string, string> {
-  const texts = new Map<string, string>()
-  for (const [name, member] of node.members) texts.set(name, canonicalText(member))
-  return texts
-}
+export const canonicalMembers = ({ members }: JsonObject): Map<string, string> =>
+  new Map(members.entries().map(([name, member]) => [name, canonicalText(member)]))
 
 export function canonicalObject(members: ReadonlyMap<string, string>): string {
-  let text = ''
-  for (const name of [...members.keys()].sort()) {
-    text += `${text === '' ? '{' : ','}${quoted(name)}:${members.get(name)}`
-  }
-  return text === '' ? '{}' : `${text}}`
+  const names = [...members.keys()].sort()
+  return `{${names.map((name) => `${quoted(name)}:${members.get(name)}`).join(',')}}`
 }
 
 /** The result of JSON.stringify, which is slow for the many short texts that need no escape. */

@@ -5,7 +5,7 @@
 import { canonicalText } from './canonical.ts'
 import type { JsonNode } from './json.ts'
 import { contextFlag, isAbsent, textOf, wholeNumber } from './lenient.ts'
-import type { Bypass } from './reasons.ts'
+import { type Bypass, invalid, notDecomposable } from './reasons.ts'
 
 export interface ContextReading {
   /** The part of the shape: canonical texts by key. */
@@ -85,12 +85,12 @@ const keptFlags: ReadonlySet<string> = new Set([
 
 /** Flags that, when set, give an answer that is not made of buckets, or not of whole truth. */
 const refusedFlags: ReadonlyMap<string, Bypass> = new Map([
-  ['bySegment', { bypass: 'not_decomposable', detail: 'bySegment' }],
-  ['grandTotal', { bypass: 'not_decomposable', detail: 'grandTotal' }],
-  ['sortByDimsFirst', { bypass: 'not_decomposable', detail: 'sortByDimsFirst: rows are not in time order' }],
+  ['bySegment', notDecomposable('bySegment')],
+  ['grandTotal', notDecomposable('grandTotal')],
+  ['sortByDimsFirst', notDecomposable('sortByDimsFirst: rows are not in time order')],
   [
     'mergeRunnersUsingChainedExecution',
-    { bypass: 'not_decomposable', detail: 'mergeRunnersUsingChainedExecution: rows in no certain order' },
+    notDecomposable('mergeRunnersUsingChainedExecution: rows in no certain order'),
   ],
   ['returnPartialResults', { bypass: 'partial_results', detail: 'returnPartialResults' }],
 ])
@@ -100,22 +100,22 @@ const refusedKeys: ReadonlyMap<string, Bypass> = new Map([
   ['uncoveredIntervalsLimit', { bypass: 'partial_results', detail: 'uncoveredIntervalsLimit' }],
   ['fudgeTimestamp', { bypass: 'partial_results', detail: 'fudgeTimestamp' }],
   ['executionMode', { bypass: 'partial_results', detail: 'executionMode' }],
-  ['If-None-Match', { bypass: 'not_decomposable', detail: 'an entity tag is that of one whole answer' }],
+  ['If-None-Match', notDecomposable('an entity tag is that of one whole answer')],
 ])
 
 /** Reads the value of `context`. Keys in `ignored` are the operator's word that they change nothing. */
 export function readContext(
   node: JsonNode | undefined,
-  ignored: ReadonlySet<string>,
+  ignored: readonly string[] = [],
 ): ContextReading | Bypass {
   if (isAbsent(node)) return { kept: new Map(), terms: '' }
-  if (node.kind !== 'object') return { bypass: 'invalid_parameter', detail: 'context is not an object' }
+  if (node.kind !== 'object') return invalid('context is not an object')
   const kept = new Map<string, string>()
   const terms: string[] = []
   for (const [key, value] of node.members) {
     const refusal = refuse(key, value)
     if (refusal !== undefined) return refusal
-    if (ignored.has(key) || incidental.has(key)) continue
+    if (ignored.includes(key) || incidental.has(key)) continue
     if (!conditions.has(key)) kept.set(key, printed(key, value))
     else if (!isAbsent(value)) terms.push(`${key}=${canonicalText(value)}`)
   }
@@ -127,7 +127,7 @@ function refuse(key: string, value: JsonNode): Bypass | undefined {
   if (contextFlag(value) === true && refusedFlags.has(key)) return refusedFlags.get(key)
   const accepts = incidental.get(key) ?? conditions.get(key)
   if (accepts === undefined || accepts(value)) return refusedKeys.get(key)
-  return { bypass: 'invalid_parameter', detail: `context: a value for ${key} that Druid may refuse` }
+  return invalid(`context: a value for ${key} that Druid may refuse`)
 }
 
 /** Null leaves a flag at Druid's default, and that need not be false. */

@@ -4,7 +4,6 @@
  * is kept with the separator behind it (the bracket that closes a list is overwritten with one).
  */
 import type { EpochMs } from '../../core/clock.ts'
-import { headerOf } from '../../core/headers.ts'
 import type { Interval } from '../../core/interval.ts'
 import { ingestScratch } from '../../core/scratch.ts'
 import type { Decomposed, ResponseEnds, Sink, Unusable } from '../backend.ts'
@@ -13,6 +12,7 @@ import { RowCheck } from './row-check.ts'
 import { comma, incomplete, malformed, newline, type RowScanner, scannerOf, tailOf } from './rows.ts'
 import { BucketTable } from './rows-buckets.ts'
 import { readInstant } from './rows-time.ts'
+import { hasContext, isReportedIncomplete } from './wire.ts'
 
 const openBracket = 0x5b
 const closeBracket = 0x5d
@@ -83,10 +83,9 @@ export class RowSink implements Sink {
     return decomposed
   }
 
-  #decomposed(fetchedAt: EpochMs, { headers, trailers }: ResponseEnds): Decomposed | Unusable {
+  #decomposed(fetchedAt: EpochMs, ends: ResponseEnds): Decomposed | Unusable {
     if (this.#failure !== undefined) return { unusable: this.#failure }
-    if ((headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true')
-      return { unusable: 'the database reported that its answer is incomplete' }
+    if (isReportedIncomplete(ends)) return { unusable: 'the database reported that its answer is incomplete' }
     const tail = this.#bytes.subarray(this.#position, this.#length)
     if (this.#state !== 'tail' || !tail.equals(Buffer.from(tailOf(this.#format, this.#rows))))
       return { unusable: 'the answer is cut short' }
@@ -98,9 +97,7 @@ export class RowSink implements Sink {
       frame: this.#bytes.subarray(firstRow, Math.max(firstRow, this.#headersEnd)),
       fetchedAt,
     })
-    // Any content (missing segments, intervals without any) means that the answer is incomplete.
-    const context = headerOf(headers, 'x-druid-response-context')
-    return { panes, storable: context === undefined || context.trim() === '{}' }
+    return { panes, storable: !hasContext(ends) }
   }
 
   /** One step further; false where more bytes are needed, or no more are wanted. */
@@ -121,8 +118,9 @@ export class RowSink implements Sink {
 
   #rowBegins(): boolean {
     const first = this.#bytes[this.#position]
+    // The bracket that closes an empty list, or the empty line behind the last one.
     if (first === (this.#isList ? closeBracket : newline))
-      return this.#mayEnd ? this.#rowsEnd() : this.#fail()
+      return this.#mayEnd ? this.#goOn('tail', this.#isList ? 1 : 0) : this.#fail()
     const { opening } = this.#scanner
     if (opening !== undefined && first !== opening) return this.#fail()
     this.#rowStart = this.#position
@@ -220,11 +218,6 @@ export class RowSink implements Sink {
     if (this.#rows === this.#format.headerRows) this.#headersEnd = this.#position + 1
     this.#mayEnd = !this.#isList
     return this.#goOn(isLast ? 'tail' : 'between', 1)
-  }
-
-  /** At the bracket that closes an empty list, or at the empty line behind the last one. */
-  #rowsEnd(): boolean {
-    return this.#goOn('tail', this.#isList ? 1 : 0)
   }
 
   #tailEnds(): boolean {

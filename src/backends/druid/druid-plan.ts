@@ -1,16 +1,23 @@
 /**
- * The types that the parts of this backend share: the position of a Druid query on its grid, and the format of its
- * answer.
+ * The types that the parts of this backend share: its options, the position of a Druid query on its grid, and the
+ * format of its answer.
  */
 import type { EpochMs } from '../../core/clock.ts'
+import type { TimeSpan } from '../../core/witness.ts'
 import type { Plan } from '../backend.ts'
 import type { Bypass } from './reasons.ts'
 
-/** Instants [from, to). */
-export interface Span {
-  readonly from: EpochMs
-  readonly to: EpochMs
+export interface DruidOptions {
+  /** The most buckets that one request may touch. */
+  readonly maxBuckets: number
+  /** Context keys that do not belong to the shape, besides the fixed ones. */
+  readonly ignoredContext?: readonly string[]
+  /** The zone that Druid is configured to use for a SQL session that names none; UTC where it is not given. */
+  readonly sqlTimeZone?: string
 }
+
+/** Instants [from, to). */
+export type Span = TimeSpan
 
 export interface DruidPlan extends Plan {
   /** The requested spans: condensed (disjoint, not abutting), in time order. */

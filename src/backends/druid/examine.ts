@@ -5,6 +5,7 @@ import { counted, oneLine } from '../../core/text.ts'
 import { instantOf, zoneOf } from '../../core/zone.ts'
 import type { ConnectedDatabase, DatabaseAnswer, Subject as SubjectOf } from '../kind.ts'
 import { sqlPath } from './paths.ts'
+import { isObject, type Members, parsedJson } from './plain-json.ts'
 import type { DruidConfig } from './section.ts'
 
 type Subject = SubjectOf<DruidConfig>
@@ -62,8 +63,6 @@ function zoneFindings({ name, own }: Subject, row: Members): Finding[] {
   return [found(`zone ${name}`).fail(sentence, remedy)]
 }
 
-type Members = Readonly<Record<string, unknown>>
-
 function stateFindings({ name }: Subject, health: DatabaseAnswer, status: Members | undefined): Finding[] {
   const about = found(`state ${name}`)
   if (health.status === 200 && health.text.trim() !== 'true') {
@@ -106,10 +105,6 @@ function timeoutFindings(
 }
 
 function objectIn({ status, text }: DatabaseAnswer): Members | undefined {
-  try {
-    const value: unknown = status === 200 ? JSON.parse(text) : undefined
-    return typeof value === 'object' && value !== null ? (value as Members) : undefined
-  } catch {
-    return undefined
-  }
+  const value = status === 200 ? parsedJson(text) : undefined
+  return isObject(value) ? value : undefined
 }

@@ -1,6 +1,5 @@
 /** Filters as people would write them; filters without a short form by their type and column. */
-
-type Members = Readonly<Record<string, unknown>>
+import type { Members } from './plain-json.ts'
 
 const deepest = 8
 

@@ -6,24 +6,15 @@
 import { type Calendar, isRegular } from '../../core/calendar.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { calendarGrid, type Grid, gridThrough, phaseOf } from '../../core/grid.ts'
+import { contains } from '../../core/interval.ts'
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
-import { readOrigin, readPeriod } from './iso.ts'
-import type { Bypass } from './reasons.ts'
+import type { Span } from './druid-plan.ts'
+import { parseInstant } from './interval-text.ts'
+import { dayMs, fixedMs, type Period, periodIn } from './iso.ts'
+import { type Bypass, invalid } from './reasons.ts'
 import { exactZone } from './zoned.ts'
 
-export interface Granular {
-  readonly grid: Grid
-  /** In which Druid prints where buckets begin. */
-  readonly zone: string
-}
-
-/** Half-open. */
-export interface TimeRange {
-  readonly from: EpochMs
-  readonly to: EpochMs
-}
-
-const simplePeriods: Readonly<Record<string, string>> = {
+export const simplePeriods: Readonly<Record<string, string>> = {
   SECOND: 'PT1S',
   MINUTE: 'PT1M',
   FIVE_MINUTE: 'PT5M',
@@ -43,16 +34,13 @@ const simplePeriods: Readonly<Record<string, string>> = {
 const secondMs = 1000
 const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
-const dayMs = 24 * hourMs
 /** 1970 began on a Thursday. */
 const firstMonday = 4 * dayMs
 /** Before it, editions of the zone rules differ for many zones; so far ahead, the rules are unknown. */
-const calendarRange: TimeRange = { from: 0, to: Date.UTC(2100, 0) }
-
-const isIn = (outer: TimeRange, { from, to }: TimeRange): boolean => from >= outer.from && to <= outer.to
+const calendarRange: Span = { from: 0, to: Date.UTC(2100, 0) }
 
 /** The grid of a granularity as it stands in the JSON of a query. */
-export function gridOf(granularity: unknown, range: TimeRange): Granular | Bypass {
+export function gridOf(granularity: unknown, range: Span): Grid | Bypass {
   if (typeof granularity === 'string') return simple(granularity.toUpperCase(), range)
   if (typeof granularity !== 'object' || granularity === null) return invalid('no granularity that is known')
   const { type, ...fields } = granularity as Record<string, unknown>
@@ -69,21 +57,20 @@ export function gridOf(granularity: unknown, range: TimeRange): Granular | Bypas
   }
 }
 
-const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
 const irregular = (detail: string): Bypass => ({ bypass: 'irregular_granularity', detail })
 
-function simple(name: string, range: TimeRange): Granular | Bypass {
+function simple(name: string, range: Span): Grid | Bypass {
   if (name === 'ALL' || name === 'NONE') return irregular(`granularity ${name.toLowerCase()}`)
   const text = Object.hasOwn(simplePeriods, name) ? simplePeriods[name] : undefined
   return text === undefined ? invalid('no granularity that is known') : period({ period: text }, range)
 }
 
-function duration(fields: Readonly<Record<string, unknown>>, range: TimeRange): Granular | Bypass {
+function duration(fields: Readonly<Record<string, unknown>>, range: Span): Grid | Bypass {
   const step = readDuration(fields['duration'])
   const origin = readOrigin(fields['origin'])
   if (step === undefined || origin === 'unreadable') return invalid('a duration that is not read here')
   const grid = remainderGrid(step, origin ?? 0, range)
-  return grid === undefined ? irregular('an origin on the other side of 1970') : { grid, zone: 'UTC' }
+  return grid ?? irregular('an origin on the other side of 1970')
 }
 
 function readDuration(value: unknown): number | undefined {
@@ -92,22 +79,41 @@ function readDuration(value: unknown): number | undefined {
 }
 
 /** Druid subtracts remainders, and these have the sign of the dividend. */
-function remainderGrid(step: number, origin: EpochMs, { from, to }: TimeRange): Grid | undefined {
+function remainderGrid(step: number, origin: EpochMs, { from, to }: Span): Grid | undefined {
   const rest = origin % step
   const isFloor = rest === 0 || (rest > 0 ? from >= 0 : to <= 0)
   return isFloor ? gridThrough('cell', step, origin) : undefined
 }
 
-function period(fields: Readonly<Record<string, unknown>>, range: TimeRange): Granular | Bypass {
+function period(fields: Readonly<Record<string, unknown>>, range: Span): Grid | Bypass {
   const parts = readPeriod(fields['period'])
   const origin = readOrigin(fields['origin'])
   if (parts === undefined || origin === 'unreadable') return invalid('a period that is not read here')
   const zone = readZone(fields['timeZone'])
   if (zone === undefined) return invalid('a time zone that is not known here')
   const grid = periodGrid(parts, { zone, origin, range })
-  return grid === undefined
-    ? irregular(`buckets that move within the range, in ${zone.name}`)
-    : { grid, zone: zone.name }
+  return grid ?? irregular(`buckets that move within the range, in ${zone.name}`)
+}
+
+const periodPattern =
+  /^P(?:(\d{1,6})Y)?(?:(\d{1,6})M)?(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.(\d{1,3}))?S)?)?$/
+
+/** `P1DT12H`; undefined where it is longer than nothing in no unit. */
+function readPeriod(text: unknown): Period | undefined {
+  const match = typeof text === 'string' ? periodPattern.exec(text) : null
+  const parts = match === null ? undefined : periodIn(match)
+  return parts !== undefined && Object.values(parts).some((count) => count > 0) ? parts : undefined
+}
+
+/** Other forms of an instant are not read here. */
+const originPattern = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
+
+/** An instant as text, in UTC where it names no offset, or as a number; undefined where none is given. */
+function readOrigin(value: unknown): EpochMs | undefined | 'unreadable' {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : 'unreadable'
+  const isRead = typeof value === 'string' && originPattern.test(value)
+  return (isRead ? parseInstant(value) : undefined) ?? 'unreadable'
 }
 
 /** Druid knows abbreviations that mean something else elsewhere. */
@@ -123,26 +129,24 @@ interface Terms {
   readonly zone: Zone
   /** Where the query gives one. */
   readonly origin: EpochMs | undefined
-  readonly range: TimeRange
+  readonly range: Span
 }
 
-type Parts = NonNullable<ReturnType<typeof readPeriod>>
-
-function periodGrid(parts: Parts, terms: Terms): Grid | undefined {
+function periodGrid(parts: Period, terms: Terms): Grid | undefined {
   const [first, ...others] = Object.entries(parts).filter(([, count]) => count > 0)
   if (others.length > 0) return compoundGrid(parts, terms)
-  const [unit, count] = first as [keyof Parts, number]
+  const [unit, count] = first as [keyof Period, number]
   switch (unit) {
     case 'years':
-      return localGrid({ unit: 'month', count: 12 * count }, terms, 0)
+      return localGrid({ unit: 'month', count: 12 * count }, terms)
     case 'months':
-      return localGrid({ unit: 'month', count }, terms, 0)
+      return localGrid({ unit: 'month', count }, terms)
     case 'weeks':
       return count === 1 && terms.origin === undefined
         ? weekGrid(terms)
-        : localGrid({ unit: 'day', count: 7 * count }, terms, 0)
+        : localGrid({ unit: 'day', count: 7 * count }, terms)
     case 'days':
-      return localGrid({ unit: 'day', count }, terms, 0)
+      return localGrid({ unit: 'day', count }, terms)
     case 'hours':
       return count === 1 && terms.origin === undefined ? flooredGrid(hourMs, terms) : hoursGrid(count, terms)
     case 'minutes':
@@ -155,12 +159,9 @@ function periodGrid(parts: Parts, terms: Terms): Grid | undefined {
 }
 
 /** A fixed length where days have one; elsewhere Druid goes step by step from the origin, and lengths pile up. */
-function compoundGrid(parts: Parts, { zone, origin, range }: Terms): Grid | undefined {
-  const { years, months, weeks, days, hours, minutes, seconds, millis } = parts
-  if (zone.fixedOffset === undefined || years > 0 || months > 0) return undefined
-  const clock = hours * hourMs + minutes * minuteMs + seconds * secondMs + millis
-  const step = (7 * weeks + days) * dayMs + clock
-  return remainderGrid(step, originIn({ zone, origin }), range)
+function compoundGrid(parts: Period, { zone, origin, range }: Terms): Grid | undefined {
+  if (zone.fixedOffset === undefined || parts.years > 0 || parts.months > 0) return undefined
+  return remainderGrid(fixedMs(parts), originIn({ zone, origin }), range)
 }
 
 /** Counted from the beginning of 1970 in the zone where the query has no origin. */
@@ -170,7 +171,7 @@ const originIn = ({ zone, origin }: Pick<Terms, 'zone' | 'origin'>): EpochMs => 
 function localGrid(
   length: Pick<Calendar, 'unit' | 'count'>,
   { zone, origin, range }: Terms,
-  usualOrigin: LocalMs,
+  usualOrigin: LocalMs = 0,
 ): Grid | undefined {
   const local = origin === undefined ? usualOrigin : origin + offsetAt(zone, origin)
   const grid = calendarGrid({ ...length, zone: zone.name, origin: local })
@@ -178,19 +179,19 @@ function localGrid(
   if (zone.fixedOffset !== undefined) {
     return length.unit === 'day' ? gridThrough('cell', grid.step, local - zone.fixedOffset) : grid
   }
-  const isKnown = isIn(calendarRange, range) && (origin ?? 0) >= calendarRange.from
+  const isKnown = contains(calendarRange, range) && (origin ?? 0) >= calendarRange.from
   return isKnown && isRegular(grid.calendar, range.from, range.to) ? grid : undefined
 }
 
 /** From a Monday. Druid goes from the beginning of the day to that of the week, and keeps a clock that does not show midnight. */
 function weekGrid(terms: Terms): Grid | undefined {
-  const days = localGrid({ unit: 'day', count: 1 }, terms, 0)
+  const days = localGrid({ unit: 'day', count: 1 }, terms)
   return days && localGrid({ unit: 'day', count: 7 }, terms, firstMonday)
 }
 
 /** Pieces of a local hour, minute or second. */
 function flooredGrid(step: number, { zone, range }: Terms): Grid | undefined {
-  if (zone.fixedOffset === undefined && !isIn(calendarRange, range)) return undefined
+  if (zone.fixedOffset === undefined && !contains(calendarRange, range)) return undefined
   const phase = phaseOf(zone, step, range)
   return phase === undefined ? undefined : gridThrough('cell', step, phase)
 }

@@ -1,6 +1,7 @@
 /** Ids of queries: by which clients cancel them, and which every answer names. */
 import { percentDecoded } from '../../core/url.ts'
 import type { Cancellation, HeaderList, Plan } from '../backend.ts'
+import { bufferOf } from './wire.ts'
 
 const cancelPath = /^\/druid\/v2\/(?:sql\/)?([^/]+)$/
 
@@ -28,7 +29,7 @@ export const cancelledAnswer: Cancellation['cancelledAnswer'] = () => ({
 /** In an error of any version; errors begin with their type. */
 export function isCancellation(status: number, body: Uint8Array): boolean {
   if (status !== 500) return false
-  const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, longestError)).toString()
+  const start = bufferOf(body).toString('utf8', 0, longestError)
   return /"error"\s*:\s*"Query cancelled"|"category"\s*:\s*"CANCELED"/.test(start)
 }
 

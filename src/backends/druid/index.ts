@@ -2,18 +2,19 @@
 import type { Backend, ErrorAnswer } from '../backend.ts'
 import { RowSink } from './decompose.ts'
 import { differenceFrom } from './difference.ts'
-import type { DruidPlan } from './druid-plan.ts'
+import type { DruidOptions, DruidPlan } from './druid-plan.ts'
 import { flavour } from './flavour.ts'
 import { cancelledAnswer, cancels, isCancellation, ownHeaders } from './ids.ts'
 import { narrow } from './narrow.ts'
-import { createPlanner, type DruidOptions, type DruidQuery, isDruidQuery } from './plan.ts'
+import { createPlanner, type DruidQuery, isDruidQuery } from './plan.ts'
 import { type DruidReason, druidReasons } from './reasons.ts'
 import { recompose } from './recompose.ts'
 import { segments } from './segments.ts'
 import { requestText } from './shape-text.ts'
 import { wholeAnswers } from './whole.ts'
 
-export type { DruidOptions, DruidQuery } from './plan.ts'
+export type { DruidOptions } from './druid-plan.ts'
+export type { DruidQuery } from './plan.ts'
 
 export function druid(options: DruidOptions): Backend<DruidQuery, DruidReason> {
   const planner = createPlanner(options)

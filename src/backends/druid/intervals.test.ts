@@ -7,7 +7,7 @@ import { readJson } from './json.ts'
 
 function read(intervals: unknown): ReturnType<typeof readIntervals> {
   const node = readJson(JSON.stringify(intervals))
-  assert.ok(!('malformed' in node))
+  assert.ok(!('bypass' in node))
   return readIntervals(node)
 }
 

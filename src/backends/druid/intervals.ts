@@ -1,11 +1,10 @@
 /** The `intervals` of a native query, in every form that Druid accepts, as condensed spans of instants. */
+import { nothing, uniteAll } from '../../core/interval.ts'
 import type { Span } from './druid-plan.ts'
 import { parseInterval } from './interval-text.ts'
 import type { JsonNode } from './json.ts'
 import { isAbsent, textOf } from './lenient.ts'
-import type { Bypass } from './reasons.ts'
-
-const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
+import { type Bypass, invalid, notDecomposable } from './reasons.ts'
 
 export function readIntervals(node: JsonNode): readonly Span[] | Bypass {
   const texts = textsOf(node)
@@ -27,7 +26,7 @@ function textsOf(node: JsonNode): Texts | Bypass {
   if (node.kind === 'array') return node.items.map(textOf)
   if (node.kind !== 'object') return invalid('intervals: neither text nor list')
   const type = node.members.get('type')
-  if (textOf(type) === 'segments') return { bypass: 'not_decomposable', detail: 'a query for named segments' }
+  if (textOf(type) === 'segments') return notDecomposable('a query for named segments')
   const list = node.members.get('intervals')
   const isKnown = isAbsent(type) || ['intervals', 'LegacySegmentSpec'].includes(textOf(type) ?? '')
   if (!isKnown || list?.kind !== 'array') return invalid('intervals: an object of another form')
@@ -35,16 +34,7 @@ function textsOf(node: JsonNode): Texts | Bypass {
 }
 
 /** In time order, overlapping and abutting ones made one. */
-export function condense(spans: readonly Span[]): readonly Span[] {
-  const sorted = spans.toSorted((a, b) => a.from - b.from)
-  const condensed: Span[] = []
-  for (const span of sorted) {
-    const last = condensed.at(-1)
-    if (last === undefined || span.from > last.to) condensed.push(span)
-    else if (span.to > last.to) condensed[condensed.length - 1] = { from: last.from, to: span.to }
-  }
-  return condensed
-}
+export const condense = (spans: readonly Span[]): readonly Span[] => uniteAll(spans, nothing)
 
 /** As a list in JSON. */
 export const printIntervals = (spans: readonly Span[]): string =>

@@ -6,13 +6,13 @@ import { type JsonNode, plainOf, readJson } from './json.ts'
 
 function read(text: string): JsonNode {
   const node = readJson(text)
-  assert.ok(!('malformed' in node), text)
+  assert.ok(!('bypass' in node), text)
   return node
 }
 
 function problemOf(text: string): string | undefined {
   const node = readJson(text)
-  return 'malformed' in node ? node.malformed : undefined
+  return 'bypass' in node ? node.detail : undefined
 }
 
 function parsesAsJson(text: string): boolean {

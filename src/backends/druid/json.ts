@@ -2,8 +2,7 @@
  * Strict JSON that knows the position of each value and keeps numbers as they were written. Texts that Jackson might
  * read differently from us (a member twice, something behind the end) are refused, never guessed.
  */
-
-export type JsonNode = JsonObject | JsonArray | JsonText | JsonNumber | JsonWord
+import { type Bypass, malformed } from './reasons.ts'
 
 /** text[start .. end) is the value as it was written. */
 interface Placed {
@@ -11,45 +10,32 @@ interface Placed {
   readonly end: number
 }
 
-export interface JsonObject extends Placed {
-  readonly kind: 'object'
-  readonly members: ReadonlyMap<string, JsonNode>
-}
+export type JsonNode = Placed &
+  (
+    | { readonly kind: 'object'; readonly members: ReadonlyMap<string, JsonNode> }
+    | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
+    | { readonly kind: 'text'; readonly value: string }
+    | { readonly kind: 'number'; readonly text: string }
+    | { readonly kind: 'word'; readonly value: boolean | null }
+  )
 
-export interface JsonArray extends Placed {
-  readonly kind: 'array'
-  readonly items: readonly JsonNode[]
-}
-
-export interface JsonText extends Placed {
-  readonly kind: 'text'
-  readonly value: string
-}
-
-export interface JsonNumber extends Placed {
-  readonly kind: 'number'
-  readonly text: string
-}
-
-export interface JsonWord extends Placed {
-  readonly kind: 'word'
-  readonly value: boolean | null
-}
-
-export interface Malformed {
-  readonly malformed: string
-}
+export type JsonObject = Extract<JsonNode, { kind: 'object' }>
 
 /** No real query is deeper than this, and reading goes one call deeper for each level. */
 const maxDepth = 200
 /** A value takes 60 to 300 bytes of memory. No dashboard has more; filters with 50 000 values are sent. */
 const maxValues = 65_536
 
-export function readJson(text: string): JsonNode | Malformed {
+export function readJson(text: string): JsonNode | Bypass {
   const reader = new JsonReader(text)
   const node = reader.value(0)
-  if (node === undefined) return { malformed: reader.problem }
-  return reader.isAtEnd() ? node : { malformed: 'something behind the end of the JSON text' }
+  if (node === undefined) return malformed(reader.problem)
+  return reader.isAtEnd() ? node : malformed('something behind the end of the JSON text')
+}
+
+export function readJsonObject(text: string): JsonObject | Bypass {
+  const node = readJson(text)
+  return 'bypass' in node || node.kind === 'object' ? node : malformed('not an object')
 }
 
 /** The value as JavaScript has it, for callers that accept numbers as doubles. */
@@ -121,7 +107,7 @@ class JsonReader {
     }
   }
 
-  #object(depth: number): JsonObject | undefined {
+  #object(depth: number): JsonNode | undefined {
     const start = this.#at++
     if (this.#skip(closeBrace)) return { kind: 'object', members: noMembers, start, end: this.#at }
     const members = new Map<string, JsonNode>()
@@ -142,7 +128,7 @@ class JsonReader {
     return true
   }
 
-  #array(depth: number): JsonArray | undefined {
+  #array(depth: number): JsonNode | undefined {
     const start = this.#at++
     const first = this.#items.length
     if (!this.#skip(closeBracket)) {
@@ -156,7 +142,7 @@ class JsonReader {
     return { kind: 'array', items: this.#items.splice(first), start, end: this.#at }
   }
 
-  #string(): JsonText | undefined {
+  #string(): Extract<JsonNode, { kind: 'text' }> | undefined {
     const start = this.#at
     const end = endOfString(this.#text, start)
     if (end === undefined) return undefined
@@ -166,7 +152,7 @@ class JsonReader {
     return decoded === undefined ? undefined : { kind: 'text', value: decoded, start, end }
   }
 
-  #scalar(): JsonNumber | JsonWord | undefined {
+  #scalar(): JsonNode | undefined {
     const start = this.#at
     const [word, value] = words.get(this.#text.charCodeAt(start)) ?? []
     if (word !== undefined && value !== undefined && this.#text.startsWith(word, start)) {

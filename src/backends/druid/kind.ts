@@ -1,7 +1,8 @@
 /** Druid, as far as it is known without its backend. */
 import type { BackendFactory, ConnectedDatabase, DatabaseKind, QueryBody } from '../kind.ts'
-import { flavour } from './flavour.ts'
+import { flavour, versionIn } from './flavour.ts'
 import { nativePath, sqlPath } from './paths.ts'
+import { isObject, parsedJson } from './plain-json.ts'
 import { type DruidReason, druidReasons } from './reasons.ts'
 import { type DruidConfig, druidSection } from './section.ts'
 import { shapeText } from './shape-text.ts'
@@ -32,8 +33,7 @@ export const druidKind: DatabaseKind<DruidReason, DruidConfig> = {
 async function isSpokenBy(database: ConnectedDatabase): Promise<boolean> {
   try {
     const { text } = await database.get(flavour.path)
-    const answer = JSON.parse(text) as { readonly version?: unknown; readonly modules?: unknown } | null
-    return typeof answer?.version === 'string' && Array.isArray(answer.modules)
+    return versionIn(text) !== undefined
   } catch {
     return false
   }
@@ -61,10 +61,6 @@ function readSql(text: string): QueryBody | undefined {
 }
 
 function isSql(body: string): boolean {
-  try {
-    const given: unknown = JSON.parse(body)
-    return typeof given === 'object' && given !== null && 'query' in given && !('queryType' in given)
-  } catch {
-    return false
-  }
+  const given = parsedJson(body)
+  return isObject(given) && 'query' in given && !('queryType' in given)
 }

@@ -1,26 +1,20 @@
 /** The meaning of a native query apart from its time: whether its answer can be cut into buckets, and its format. */
 import { canonicalMembers, canonicalObject } from './canonical.ts'
 import { type ContextReading, readContext } from './context.ts'
-import type { RowFormat } from './druid-plan.ts'
+import type { DruidPlan, RowFormat } from './druid-plan.ts'
 import { type JsonNode, type JsonObject, plainOf } from './json.ts'
 import { isAbsent, queryFlag, textOf, wholeNumber } from './lenient.ts'
 import { readDataSource, refuseOutsideData, tableText } from './native-source.ts'
-import type { Bypass } from './reasons.ts'
+import { type Bypass, invalid, notDecomposable } from './reasons.ts'
 
-export interface NativeQuery {
+export interface NativeQuery
+  extends Pick<DruidPlan, 'sources' | 'format' | 'isDescending' | 'limit' | 'queryId' | 'terms'> {
   /** Canonical, without intervals and whatever else does not belong to the question. */
   readonly text: string
-  readonly sources: readonly string[]
   /** As in the query, for the construction of the grid. */
   readonly granularity: unknown
-  readonly format: RowFormat
-  readonly isDescending: boolean
-  /** Infinity where there is none. */
-  readonly limit: number
   /** The position of the limit, and the text for no limit there; undefined where there is none. */
   readonly limitAt: LimitPlace | undefined
-  readonly queryId: string | undefined
-  readonly terms: string
 }
 
 export interface LimitPlace {
@@ -34,15 +28,15 @@ type Members = ReadonlyMap<string, JsonNode>
 
 const maxLimit = 2 ** 31 - 1
 
-const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
 const missing = (name: string): Bypass => ({ bypass: 'missing_parameter', detail: `no ${name}` })
 
-export function readNative(query: JsonObject, ignored: ReadonlySet<string>): NativeQuery | Bypass {
+export function readNative(query: JsonObject, ignored?: readonly string[]): NativeQuery | Bypass {
   const { members } = query
   const type = members.get('queryType')
   const [dataSource, granularity] = [members.get('dataSource'), members.get('granularity')]
   if (isAbsent(type)) return missing('queryType')
-  if (!decomposable.has(textOf(type) ?? '')) {
+  const readOrder = decomposable.get(textOf(type) ?? '')
+  if (readOrder === undefined) {
     return {
       bypass: 'other_query_type',
       detail: textOf(type)?.slice(0, 40) ?? 'a queryType that is not a name',
@@ -55,7 +49,7 @@ export function readNative(query: JsonObject, ignored: ReadonlySet<string>): Nat
   if ('bypass' in sources) return sources
   const context = readContext(members.get('context'), ignored)
   if ('bypass' in context) return context
-  const order = decomposable.get(textOf(type)!)!(members, context)
+  const order = readOrder(members, context)
   if ('bypass' in order) return order
   const refusal = refuseOutsideData(query)
   if (refusal !== undefined) return refusal
@@ -70,10 +64,12 @@ export function readNative(query: JsonObject, ignored: ReadonlySet<string>): Nat
 }
 
 /** None has buckets of a millisecond, too many to keep apart. */
-function isWithoutBuckets(granularity: JsonNode): boolean {
-  const name = granularity.kind === 'object' ? granularity.members.get('type') : granularity
-  return ['all', 'none'].includes(textOf(name)?.toLowerCase() ?? '')
-}
+const isWithoutBuckets = (granularity: JsonNode): boolean =>
+  ['all', 'none'].includes(granularityName(granularity) ?? '')
+
+/** Its own name, or that of its type. */
+export const granularityName = (node: JsonNode): string | undefined =>
+  textOf(node.kind === 'object' ? node.members.get('type') : node)?.toLowerCase()
 
 /** How rows come and are written. */
 type Order = Pick<NativeQuery, 'format' | 'isDescending' | 'limit' | 'limitAt'>
@@ -112,17 +108,16 @@ function readLimit(node: JsonNode | undefined, none: string): Limited | Bypass {
 }
 
 function readGroupBy(members: Members, { kept }: ContextReading): Order | Bypass {
-  if (!isAbsent(members.get('subtotalsSpec'))) return { bypass: 'not_decomposable', detail: 'subtotalsSpec' }
+  if (!isAbsent(members.get('subtotalsSpec'))) return notDecomposable('subtotalsSpec')
   const limited = readLimitSpec(members.get('limitSpec'))
   if ('bypass' in limited) return limited
   if (limited.limitAt !== undefined && !['false', 'null'].includes(kept.get('forceLimitPushDown') ?? 'null'))
     return { bypass: 'limit', detail: 'forceLimitPushDown: each server cuts before all have answered' }
   for (const key of kept.keys()) {
-    if (key.startsWith('timestampResultField'))
-      return { bypass: 'not_decomposable', detail: key.slice(0, 60) }
+    if (key.startsWith('timestampResultField')) return notDecomposable(key.slice(0, 60))
   }
   if (!['"v2"', 'null'].includes(kept.get('groupByStrategy') ?? 'null')) {
-    return { bypass: 'not_decomposable', detail: 'a groupByStrategy other than v2' }
+    return notDecomposable('a groupByStrategy other than v2')
   }
   const format = kept.get('resultAsArray') === 'true' ? arrayRows : objectRows
   return { format, isDescending: false, ...limited }
@@ -141,8 +136,7 @@ function readLimitSpec(node: JsonNode | undefined): Limited | Bypass {
   if (isAbsent(columns)) return readLimit(limit, 'null')
   if (columns.kind !== 'array') return invalid('limitSpec.columns is not a list')
   const isByTime = columns.items.some((column) => columnName(column) === '__time')
-  if (isByTime) return { bypass: 'not_decomposable', detail: 'limitSpec: rows ordered by __time' }
-  return readLimit(limit, 'null')
+  return isByTime ? notDecomposable('limitSpec: rows ordered by __time') : readLimit(limit, 'null')
 }
 
 const columnName = (column: JsonNode): string | undefined =>
@@ -152,15 +146,20 @@ export function queryIdOf(context: JsonNode | undefined): string | undefined {
   return context?.kind === 'object' ? textOf(context.members.get('queryId')) : undefined
 }
 
-/** Forms that Druid reads alike become one, in the fields that are understood here. */
-function questionOf(query: JsonObject, { kept }: ContextReading, { isDescending, limit }: Order): string {
+/** Forms that Druid reads alike become one, in the members that are understood here. */
+export function questionMembers(query: JsonObject, { kept }: ContextReading): Map<string, string> {
   const texts = canonicalMembers(query)
-  texts.delete('intervals')
   set(texts, 'context', kept.size === 0 ? undefined : canonicalObject(kept))
   const dataSource = query.members.get('dataSource')!
   texts.set('dataSource', tableText(dataSource) ?? texts.get('dataSource')!)
   const granularity = textOf(query.members.get('granularity'))
   if (granularity !== undefined) texts.set('granularity', JSON.stringify(granularity.toLowerCase()))
+  return texts
+}
+
+function questionOf(query: JsonObject, context: ContextReading, { isDescending, limit }: Order): string {
+  const texts = questionMembers(query, context)
+  texts.delete('intervals')
   if (texts.get('queryType') !== '"timeseries"') return canonicalObject(texts)
   set(texts, 'descending', isDescending ? 'true' : undefined)
   set(texts, 'limit', Number.isFinite(limit) ? String(limit) : undefined)

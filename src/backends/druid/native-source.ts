@@ -1,15 +1,12 @@
 /** The data sources of a native query, and whether it reads nothing else than rows of plain tables. */
 import type { JsonNode } from './json.ts'
 import { isAbsent, textOf } from './lenient.ts'
-import type { Bypass } from './reasons.ts'
-
-const notDecomposable = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })
+import { type Bypass, invalid, notDecomposable } from './reasons.ts'
 
 /** The names of the tables behind a `dataSource`. */
 export function readDataSource(node: JsonNode): readonly string[] | Bypass {
   if (node.kind === 'text') return [node.value]
-  if (node.kind !== 'object')
-    return { bypass: 'invalid_parameter', detail: 'dataSource: neither name nor object' }
+  if (node.kind !== 'object') return invalid('dataSource: neither name nor object')
   const type = node.members.get('type')
   switch (isAbsent(type) ? 'table' : textOf(type)) {
     case 'table':
@@ -26,7 +23,7 @@ export function readDataSource(node: JsonNode): readonly string[] | Bypass {
 
 function readTable(name: JsonNode | undefined): readonly string[] | Bypass {
   if (name?.kind === 'text') return [name.value]
-  return { bypass: 'invalid_parameter', detail: 'dataSource: a table without a name' }
+  return invalid('dataSource: a table without a name')
 }
 
 function readUnion(list: JsonNode | undefined): readonly string[] | Bypass {
@@ -72,15 +69,10 @@ export function refuseOutsideData(node: JsonNode): Bypass | undefined {
 function outsideData(node: JsonNode): string | undefined {
   if (node.kind === 'text')
     return lookupCall.test(node.value) ? 'an expression that calls a lookup' : undefined
-  if (node.kind === 'array') return firstOf(node.items)
+  if (node.kind === 'array') return firstOf(node.items.values())
   if (node.kind !== 'object') return undefined
   return refusedTypes.get(textOf(node.members.get('type')) ?? '') ?? firstOf(node.members.values())
 }
 
-function firstOf(nodes: Iterable<JsonNode>): string | undefined {
-  for (const node of nodes) {
-    const refused = outsideData(node)
-    if (refused !== undefined) return refused
-  }
-  return undefined
-}
+const firstOf = (nodes: IteratorObject<JsonNode>): string | undefined =>
+  nodes.map(outsideData).find((refused) => refused !== undefined)

@@ -1,22 +1,16 @@
 /** Native queries: the requested time is cut out, the rest is parsed once and memoised, both make a plan. */
-import { BytesMemo, Memo } from '../../core/memo.ts'
+import { hullOf } from '../../core/interval.ts'
+import { Memo } from '../../core/memo.ts'
+import { longestRemembered, remembered, rememberNative } from './body-memo.ts'
 import { bucketsOf } from './buckets.ts'
-import type { DruidPlan, Span } from './druid-plan.ts'
+import type { DruidOptions, DruidPlan, Span } from './druid-plan.ts'
 import { gridOf } from './granularity.ts'
 import { printIntervals, readIntervals } from './intervals.ts'
-import { type JsonNode, type Malformed, readJson } from './json.ts'
+import { type JsonNode, readJson, readJsonObject } from './json.ts'
 import { type Cut, cutIntervals, placeholder } from './native-cut.ts'
 import { type LimitPlace, type NativeQuery, readNative } from './native-query.ts'
 import { nativePath } from './paths.ts'
-import type { Bypass } from './reasons.ts'
-import { bodyTextOf, bufferOf } from './wire.ts'
-
-export interface NativeOptions {
-  /** The most buckets that one request may touch. */
-  readonly maxBuckets: number
-  /** Context keys that do not belong to the shape, besides the fixed ones. */
-  readonly ignoredContext?: readonly string[]
-}
+import { type Bypass, malformed } from './reasons.ts'
 
 /** A plan without the request. */
 export type Layout = Omit<DruidPlan, 'request'>
@@ -28,54 +22,37 @@ interface NativeQuestion extends NativeQuery {
   readonly rewrite: DruidPlan['rewrite']
 }
 
-const remembered = { maxTexts: 4_000, maxCharacters: 4 << 20 }
-const longestRemembered = 16 << 10
 /** Long questions have a memory of their own, so that they do not push out the many short ones. */
 const rememberedLong = { maxTexts: 64, maxCharacters: 4 << 20 }
 
-export type NativePlanner = (body: Uint8Array) => Layout | Bypass
-
-export function createNativePlanner({ maxBuckets, ignoredContext }: NativeOptions): NativePlanner {
-  const ignored = new Set(ignoredContext)
-  const questions = new Memo(remembered, (text) => readQuestion(text, ignored))
-  const longQuestions = new Memo(rememberedLong, (text) => readQuestion(text, ignored))
-  const layouts = new BytesMemo({ maxEntries: 4_000, maxBytes: 4 << 20 }, read)
-  return (body) => {
-    const bytes = bufferOf(body)
-    return bytes.length <= longestRemembered ? layouts.get(bytes) : read(bytes)
-  }
-
-  function read(bytes: Buffer): Layout | Bypass {
-    const body = bodyTextOf({ body: bytes })
-    if (typeof body !== 'string') return body
+export function createNativePlanner({ maxBuckets, ignoredContext }: DruidOptions) {
+  const questions = new Memo(remembered, (text) => readQuestion(text, ignoredContext))
+  const longQuestions = new Memo(rememberedLong, (text) => readQuestion(text, ignoredContext))
+  return rememberNative<Layout>((body) => {
     const cut = cutIntervals(body)
     if (cut === undefined) return withoutIntervals(body)
     const isShort = cut.question.length <= longestRemembered
     const question = (isShort ? questions : longQuestions).get(cut.question)
     return 'bypass' in question ? question : layOut(question, cut, maxBuckets)
-  }
+  })
 }
 
-const malformed = (problem: Malformed): Bypass => ({ bypass: 'malformed_request', detail: problem.malformed })
-
 function withoutIntervals(body: string): Bypass {
-  const node = readJson(body)
-  if ('malformed' in node) return malformed(node)
-  if (node.kind !== 'object') return malformed({ malformed: 'not an object' })
+  const node = readJsonObject(body)
+  if ('bypass' in node) return node
   // Other types have none, or none that count.
-  const question = readNative(node, new Set())
+  const question = readNative(node)
   if ('bypass' in question && question.bypass === 'other_query_type') return question
   return { bypass: 'missing_parameter', detail: 'no intervals' }
 }
 
-function readQuestion(text: string, ignored: ReadonlySet<string>): NativeQuestion | Bypass {
-  const node = readJson(text)
-  if ('malformed' in node) return malformed(node)
-  if (node.kind !== 'object') return malformed({ malformed: 'not an object' })
+function readQuestion(text: string, ignored?: readonly string[]): NativeQuestion | Bypass {
+  const node = readJsonObject(text)
+  if ('bypass' in node) return node
   const query = readNative(node, ignored)
   if ('bypass' in query) return query
   const intervals = node.members.get('intervals')
-  if (intervals === undefined) return malformed({ malformed: 'no intervals where they were found' })
+  if (intervals === undefined) return malformed('no intervals where they were found')
   const shape = `["${nativePath}",${query.text}]`
   return {
     ...query,
@@ -97,17 +74,16 @@ function rewriterOf(text: string, intervals: JsonNode, limit: LimitPlace | undef
 }
 
 function layOut(question: NativeQuestion, { at, intervals }: Cut, maxBuckets: number): Layout | Bypass {
-  if (at !== question.intervalsAt) return malformed({ malformed: 'intervals in an odd place' })
+  if (at !== question.intervalsAt) return malformed('intervals in an odd place')
   const node = readJson(intervals)
-  if ('malformed' in node) return malformed(node)
+  if ('bypass' in node) return node
   const spans = readIntervals(node)
   return 'bypass' in spans ? spans : layOver(question, spans, maxBuckets)
 }
 
 function layOver(question: NativeQuestion, spans: readonly Span[], maxBuckets: number): Layout | Bypass {
-  const gridding = gridOf(question.granularity, hullOf(spans))
-  if ('bypass' in gridding) return gridding
-  const { grid } = gridding
+  const grid = gridOf(question.granularity, hullOf(spans))
+  if ('bypass' in grid) return grid
   const buckets = bucketsOf(grid, spans, maxBuckets)
   if ('bypass' in buckets) return buckets
   const { text, shape, sources, format, isDescending, limit, queryId, terms, rewrite } = question
@@ -120,5 +96,3 @@ function layOver(question: NativeQuestion, spans: readonly Span[], maxBuckets: n
     layOver: (asked) => layOver(question, asked, maxBuckets),
   }
 }
-
-const hullOf = (spans: readonly Span[]): Span => ({ from: spans[0]!.from, to: spans.at(-1)!.to })

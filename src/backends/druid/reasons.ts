@@ -37,3 +37,8 @@ export type DruidReason = keyof typeof druidReasons
 export type Bypass = BackendBypass<DruidReason>
 /** Any reason that a plan of Druid may give. */
 export type BypassReason = Bypass['bypass']
+
+export const malformed = (detail: string): Bypass => ({ bypass: 'malformed_request', detail })
+export const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
+export const unparseable = (detail: string): Bypass => ({ bypass: 'unparseable_query', detail })
+export const notDecomposable = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })

@@ -48,10 +48,10 @@ export class RowKeys {
   readonly #isTopN: boolean
   readonly #scanners: readonly RowScanner[]
 
-  constructor(format: RowFormat, { keys, isTopN }: RowOrder) {
+  constructor({ row }: RowFormat, { keys, isTopN }: RowOrder) {
     this.#keys = keys
     this.#isTopN = isTopN
-    this.#scanners = keys.map(({ field }) => scannerOf({ ...format, time: field }))
+    this.#scanners = keys.map(({ field }) => scannerOf({ row, time: field }))
   }
 
   newTable(slots: number): KeyTable {

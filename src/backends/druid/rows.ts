@@ -37,7 +37,7 @@ export interface RowScanner {
   endOfField(bytes: Uint8Array, at: number, end: number): number
 }
 
-export function scannerOf({ row, time }: RowFormat): RowScanner {
+export function scannerOf({ row, time }: Pick<RowFormat, 'row' | 'time'>): RowScanner {
   if (row === 'csv') return new CsvRows(Number(time))
   return row === 'object' ? new ObjectRows(String(time)) : new ArrayRows(Number(time))
 }
@@ -56,10 +56,14 @@ class Nesting {
   #depth = 0
   #isInString = false
 
-  begin(at: number, depth: number): void {
+  begin(at: number, depth = 0): void {
     this.#at = at
     this.#depth = depth
     this.#isInString = false
+  }
+
+  resume(at: number): void {
+    this.begin(at, 1)
   }
 
   find(bytes: Uint8Array, length: number): number {
@@ -110,27 +114,14 @@ function closingQuote(bytes: Uint8Array, from: number, length: number): number {
   return at
 }
 
-abstract class JsonRows {
-  readonly #row = new Nesting()
+abstract class JsonRows extends Nesting {
   readonly #value = new Nesting()
-
-  begin(start: number): void {
-    this.#row.begin(start, 0)
-  }
-
-  resume(at: number): void {
-    this.#row.begin(at, 1)
-  }
-
-  find(bytes: Uint8Array, length: number): number {
-    return this.#row.find(bytes, length)
-  }
 
   endOfField(bytes: Uint8Array, start: number, end: number): number {
     const first = bytes[start]
     if (first === quote) return endOfString(bytes, start, end)
     if (first === openBrace || first === openBracket) {
-      this.#value.begin(start, 0)
+      this.#value.begin(start)
       const behind = this.#value.find(bytes, end)
       return behind < 0 ? end : behind
     }

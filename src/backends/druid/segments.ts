@@ -16,6 +16,7 @@ import type {
 } from '../segment-watch.ts'
 import { parseInstant } from './interval-text.ts'
 import { sqlPath } from './paths.ts'
+import { parsedJson } from './plain-json.ts'
 
 const columns = ['datasource', 'start', 'end', 'version', 'partition_num', 'is_realtime']
 const selected = columns.map((name) => `"${name}"`).join(', ')
@@ -144,7 +145,7 @@ class ViewBuilder {
 }
 
 function readRow(line: string) {
-  const row = parsed(line)
+  const row = parsedJson(line)
   if (!Array.isArray(row) || row.length !== columns.length) return undefined
   const [source, start, end, version, partition, realtime] = row as unknown[]
   const hasNames = [source, start, end, version].every((each) => typeof each === 'string')
@@ -156,14 +157,6 @@ function readRow(line: string) {
     end: end as string,
     id: `${version}_${partition}`,
     isRealtime: realtime === 1,
-  }
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
   }
 }
 
@@ -238,7 +231,6 @@ function restOf(groups: readonly SegmentGroup[]): Intervals {
   // A list as long as this does not fit into the arguments of one call.
   const end = finished.reduce((latest, { to }) => Math.max(latest, to), Number.NEGATIVE_INFINITY)
   const written = groups.filter(({ realtime }) => realtime.length > 0)
-  const spans = written.map(({ from, to }) => ({ from, to }))
   const past = end > Number.NEGATIVE_INFINITY ? [{ from: Number.NEGATIVE_INFINITY, to: end }] : nothing
-  return subtractAll(past, uniteAll(spans, nothing))
+  return subtractAll(past, uniteAll(written, nothing))
 }

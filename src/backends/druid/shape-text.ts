@@ -1,10 +1,9 @@
 /** Questions as people recognise them: type, data source, dimensions, numbers and filter instead of all their JSON. */
 import type { WireRequest } from '../backend.ts'
 import { filterText, textOf } from './filter-text.ts'
-import { completed } from './half-json.ts'
 import { nativePath, sqlPath } from './paths.ts'
-
-type Members = Readonly<Record<string, unknown>>
+import { completed, isObject, type Members } from './plain-json.ts'
+import { bufferOf } from './wire.ts'
 
 /** Shapes are JSON of path and question, which is an object or the text of SQL; those of odd requests are wrapped. */
 export function shapeText(shape: string): string | undefined {
@@ -30,8 +29,7 @@ const maxReadBytes = 8192
  * equal.
  */
 export function requestText({ path, body }: Pick<WireRequest, 'path' | 'body'>): string {
-  const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, maxReadBytes))
-  const question = completed(beginning.toString())
+  const question = completed(bufferOf(body).toString('utf8', 0, maxReadBytes))
   if (!isObject(question)) return path
   if (typeof question['query'] === 'string') return `${path} ${withoutTimes(question['query'])}`
   return typeof question['queryType'] === 'string' ? `${path} ${nativeText(question)}` : path
@@ -76,6 +74,3 @@ const namesIn = (columns: readonly unknown[]): string[] =>
   })
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -3,9 +3,9 @@ import { percentDecoded } from '../../core/url.ts'
 import type { WireRequest } from '../backend.ts'
 import { canonicalText } from './canonical.ts'
 import type { RowFormat } from './druid-plan.ts'
-import { type JsonNode, type JsonObject, readJson } from './json.ts'
+import { type JsonNode, type JsonObject, readJsonObject } from './json.ts'
 import { isAbsent, queryFlag, textOf } from './lenient.ts'
-import type { Bypass } from './reasons.ts'
+import { type Bypass, invalid, malformed } from './reasons.ts'
 import type { Parameter } from './sql-reading.ts'
 import { refuseWire } from './wire.ts'
 
@@ -50,12 +50,9 @@ export function bodyKindOf(request: WireRequest): BodyKind | Bypass {
   return refuseWire({ ...request, headers: others }) ?? (textType.test(types[0]!) ? 'text' : 'form')
 }
 
-export function readBody(kind: BodyKind, text: string): SqlBody | Bypass {
-  return kind === 'json' ? readJsonBody(text) : kind === 'text' ? readTextBody(text) : readFormBody(text)
-}
+export const readBody = (kind: BodyKind, text: string): SqlBody | Bypass => readers[kind](text)
 
-const malformed = (detail: string): Bypass => ({ bypass: 'malformed_request', detail })
-const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
+const readers = { json: readJsonBody, text: readTextBody, form: readFormBody }
 
 const objects: SqlBody['format'] = { container: 'list', row: 'object', headerRows: 0, end: '\n' }
 const bare = {
@@ -83,21 +80,13 @@ function readFormBody(text: string): SqlBody | Bypass {
   }
 }
 
+const headerFlags = ['header', 'typesHeader', 'sqlTypesHeader'] as const
 /** Members that are spoken of elsewhere in a plan. */
-const readMembers = new Set([
-  'query',
-  'context',
-  'parameters',
-  'resultFormat',
-  'header',
-  'typesHeader',
-  'sqlTypesHeader',
-])
+const readMembers = new Set(['query', 'context', 'parameters', 'resultFormat', ...headerFlags])
 
 function readJsonBody(text: string): SqlBody | Bypass {
-  const node = readJson(text)
-  if ('malformed' in node) return malformed(node.malformed)
-  if (node.kind !== 'object') return malformed('not an object')
+  const node = readJsonObject(text)
+  if ('bypass' in node) return node
   const query = node.members.get('query')
   if (query?.kind !== 'text') return { bypass: 'missing_parameter', detail: 'no query' }
   const context = node.members.get('context')
@@ -148,8 +137,7 @@ function readFormat({ members }: JsonObject): Format | Bypass {
   const name = isAbsent(asked) ? 'object' : (textOf(asked) ?? '').toLowerCase()
   const format = formats.get(name)
   if (format === undefined) return invalid('a resultFormat that we do not know')
-  const names = ['header', 'typesHeader', 'sqlTypesHeader'] as const
-  const [header, types, sqlTypes] = names.map((flag) => queryFlag(members.get(flag)))
+  const [header, types, sqlTypes] = headerFlags.map((flag) => queryFlag(members.get(flag)))
   if (header === undefined || types === undefined || sqlTypes === undefined)
     return invalid('a header that is no flag')
   if (!header && (types || sqlTypes)) return invalid('a header of types without a header')
@@ -158,7 +146,7 @@ function readFormat({ members }: JsonObject): Format | Bypass {
     format.row === 'object' ? Number(header) : Number(header) + Number(types) + Number(sqlTypes)
   const question = [
     ['resultFormat', name],
-    ['headers', names.filter((_, i) => [header, types, sqlTypes][i]).join(' ')],
+    ['headers', headerFlags.filter((_, i) => [header, types, sqlTypes][i]).join(' ')],
   ] as const
   return { rows: { ...format, headerRows, end: '\n' }, question }
 }
@@ -170,17 +158,14 @@ interface Splice extends Frame {
 }
 
 function spliceJson(text: string, { query, list, without, head, tail }: Splice): Frame {
-  const before = JSON.stringify(head).slice(0, -1)
-  const behind = JSON.stringify(tail).slice(1)
-  if (list?.kind !== 'array' || without.size === 0) {
-    return { head: text.slice(0, query.start) + before, tail: behind + text.slice(query.end) }
+  const between = (from: number, to: number): string => {
+    const isInside = list?.kind === 'array' && from <= list.start && list.end <= to
+    if (!isInside || without.size === 0) return text.slice(from, to)
+    const kept = list.items.filter((_, i) => !without.has(i)).map(({ start, end }) => text.slice(start, end))
+    return `${text.slice(from, list.start)}[${kept.join(',')}]${text.slice(list.end, to)}`
   }
-  const kept = list.items.filter((_, i) => !without.has(i)).map(({ start, end }) => text.slice(start, end))
-  const parameters = `[${kept.join(',')}]`
-  if (list.start > query.start) {
-    const rest = text.slice(query.end, list.start) + parameters + text.slice(list.end)
-    return { head: text.slice(0, query.start) + before, tail: behind + rest }
+  return {
+    head: between(0, query.start) + JSON.stringify(head).slice(0, -1),
+    tail: JSON.stringify(tail).slice(1) + between(query.end, text.length),
   }
-  const start = text.slice(0, list.start) + parameters + text.slice(list.end, query.start)
-  return { head: start + before, tail: behind + text.slice(query.end) }
 }

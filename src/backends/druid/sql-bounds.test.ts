@@ -27,7 +27,7 @@ function boundsOf(where: string, { now, parameters, ...context }: Session): stri
     headers: ['content-type', 'application/json'],
     body: Buffer.from(JSON.stringify({ query, context, parameters })),
   }
-  const plan = planner.plan(request, Date.parse(now ?? '2026-06-01T00:00:00Z'))
+  const plan = planner(request, Date.parse(now ?? '2026-06-01T00:00:00Z'))
   if ('bypass' in plan) return plan.bypass
   return plan.spans.map(({ from, to }) => `${short(from)}/${short(to)}`).join(',')
 }

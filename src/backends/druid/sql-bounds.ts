@@ -4,89 +4,68 @@
  * also where it speaks of time, and stays as it is.
  */
 import type { EpochMs } from '../../core/clock.ts'
+import { intersectAll } from '../../core/interval.ts'
 import type { Span } from './druid-plan.ts'
 import { condense } from './intervals.ts'
-import type { Binary, Call, Expression } from './sql-expression.ts'
+import type { Binary, Call, Expression, TokenRange } from './sql-expression.ts'
 import { readInterval } from './sql-literal.ts'
 import { argumentsOf, isMillisColumn, isTimeColumn, type Reading, textIn, wholeIn } from './sql-reading.ts'
-import { constant, readBound, type Time } from './sql-time.ts'
+import { constant, type Moving, readBound, type Time } from './sql-time.ts'
 
-export interface Bounds {
-  /** Tokens [first .. last] of each bound. */
+/**
+ * The instants that a condition admits: condensed, and endless where a bound is missing. None where a time does not exist
+ * at that moment.
+ */
+type Admitted = Moving<Spans>
+
+export interface Bounds extends Admitted {
   readonly places: readonly TokenRange[]
-  readonly isRelative: boolean
-  /** Condensed; endless where a bound is missing. Undefined where a time does not exist at that moment. */
-  spansAt(now: EpochMs): readonly Span[] | undefined
 }
 
-interface TokenRange {
-  readonly first: number
-  readonly last: number
-}
-
-/** Instants that a condition admits. */
-interface Admitted {
-  readonly isRelative: boolean
-  spansAt(now: EpochMs): readonly Span[] | undefined
-}
+type Spans = readonly Span[]
 
 const always: Span = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
 
 export function readBounds(reading: Reading, where: Expression | undefined): Bounds {
   const places: TokenRange[] = []
   const admitted: Admitted[] = []
-  for (const part of where === undefined ? [] : conjuncts(where)) {
+  for (const part of where === undefined ? [] : operandsOf('and', where)) {
     const bound = readCondition(reading, part)
     if (bound === undefined) continue
     places.push({ first: part.first, last: part.last })
     admitted.push(bound)
   }
-  const all = combine(admitted, (sets) => sets.reduce(intersect, [always]))
-  return { places, ...all }
+  return { places, ...combine(admitted, intersection) }
 }
 
-/** ANDs are read left to right, so that the left side may be deep. */
-function conjuncts(where: Expression): readonly Expression[] {
-  const found: Expression[] = []
-  const open = [where]
+/** The operands of ANDs or ORs in each other, from left to right. Without recursion: the left side of a chain may be deep. */
+function operandsOf(kind: 'and' | 'or', condition: Expression): readonly Expression[] {
+  const operands: Expression[] = []
+  const open = [condition]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next.kind === 'and') open.push(next.right, next.left)
-    else found.push(next)
+    if (next.kind === kind) open.push(next.right, next.left)
+    else operands.push(next)
   }
-  return found
+  return operands
 }
 
-type Spans = readonly Span[]
-
-function combine(parts: readonly Admitted[], join: (sets: readonly Spans[]) => Spans): Admitted {
+function combine<T>(parts: readonly Moving<T>[], join: (values: readonly T[]) => Spans): Admitted {
   return {
     isRelative: parts.some(({ isRelative }) => isRelative),
-    spansAt(now) {
-      const sets: Spans[] = []
+    at(now) {
+      const values: T[] = []
       for (const part of parts) {
-        const set = part.spansAt(now)
-        if (set === undefined) return undefined
-        sets.push(set)
+        const value = part.at(now)
+        if (value === undefined) return undefined
+        values.push(value)
       }
-      return join(sets)
+      return join(values)
     },
   }
 }
 
-/** Both are condensed. */
-function intersect(a: Spans, b: Spans): Spans {
-  const common: Span[] = []
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    const [left, right] = [a[i]!, b[j]!]
-    const span = { from: Math.max(left.from, right.from), to: Math.min(left.to, right.to) }
-    if (span.from < span.to) common.push(span)
-    if (left.to < right.to) i++
-    else j++
-  }
-  return common
-}
-
 const union = (sets: readonly Spans[]): Spans => condense(sets.flat())
+const intersection = (sets: readonly Spans[]): Spans => sets.reduce(intersectAll, [always])
 
 /** Undefined for conditions that do not concern the row's time alone, or have an unsupported form. */
 function readCondition(reading: Reading, condition: Expression): Admitted | undefined {
@@ -109,24 +88,12 @@ type Connected = Extract<Expression, { kind: 'and' | 'or' }>
 
 function readConnected(reading: Reading, condition: Connected): Admitted | undefined {
   const parts: Admitted[] = []
-  for (const operand of operandsOf(condition)) {
+  for (const operand of operandsOf(condition.kind, condition)) {
     const part = readCondition(reading, operand)
     if (part === undefined) return undefined
     parts.push(part)
   }
-  if (condition.kind === 'or') return combine(parts, union)
-  return combine(parts, (sets) => sets.reduce(intersect, [always]))
-}
-
-/** The left side of a long chain is deep, but not its right sides: those are in brackets. */
-function operandsOf(condition: Connected): readonly Expression[] {
-  const operands: Expression[] = []
-  let left: Expression = condition
-  while (left.kind === condition.kind) {
-    operands.push(left.right)
-    left = left.left
-  }
-  return [left, ...operands.reverse()]
+  return combine(parts, condition.kind === 'or' ? union : intersection)
 }
 
 /** The spans that each operator with a time on its right admits. */
@@ -143,7 +110,7 @@ function readComparison(reading: Reading, { operator, left, right }: Binary): Ad
   const straight = readLimit(reading, left, right)
   const time = straight ?? readLimit(reading, right, left)
   const admit = admits.get(straight === undefined ? (mirrored[operator] ?? '') : operator)
-  return admit === undefined || time === undefined ? undefined : admittedBy([time], ([at]) => [admit(at!)])
+  return admit === undefined || time === undefined ? undefined : combine([time], ([at]) => [admit(at!)])
 }
 
 /** The value that the row's time is compared with, as a time or in milliseconds. */
@@ -152,31 +119,19 @@ function readLimit(reading: Reading, column: Expression, limit: Expression): Tim
   return isMillisColumn(reading, column) ? constant(wholeIn(reading, limit)) : undefined
 }
 
-function admittedBy(times: readonly Time[], admit: (instants: readonly EpochMs[]) => Spans): Admitted {
-  return {
-    isRelative: times.some(({ isRelative }) => isRelative),
-    spansAt(now) {
-      const instants = times.map((time) => time.at(now))
-      return instants.includes(undefined) ? undefined : admit(instants as EpochMs[])
-    },
-  }
-}
-
 type Between = Extract<Expression, { kind: 'between' }>
 
 /** The end belongs to it. */
 function readBetween(reading: Reading, { operand, low, high }: Between): Admitted | undefined {
   const [from, to] = [readLimit(reading, operand, low), readLimit(reading, operand, high)]
   if (from === undefined || to === undefined) return undefined
-  return admittedBy([from, to], ([first, last]) => (first! <= last! ? [{ from: first!, to: last! + 1 }] : []))
+  return combine([from, to], ([first, last]) => (first! <= last! ? [{ from: first!, to: last! + 1 }] : []))
 }
 
 function readInInterval(reading: Reading, call: Call): Admitted | undefined {
-  const [operand, interval, ...more] = argumentsOf(reading, call) ?? []
-  if (operand === undefined || !isTimeColumn(reading, operand) || more.length > 0) return undefined
+  const [operand, interval] = argumentsOf(reading, call, 2)
+  if (operand === undefined || !isTimeColumn(reading, operand)) return undefined
   const text = textIn(reading, interval)
   const span = text === undefined ? undefined : readInterval(reading.zone.rules, text)
-  return span === undefined
-    ? undefined
-    : { isRelative: false, spansAt: () => (span.from < span.to ? [span] : []) }
+  return constant(span && (span.from < span.to ? [span] : []))
 }

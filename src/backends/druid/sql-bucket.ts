@@ -3,7 +3,7 @@
  * stands. Druid resolves numbers in GROUP BY and ORDER BY, and names of the SELECT list in ORDER BY only.
  */
 
-import type { Bypass } from './reasons.ts'
+import { type Bypass, notDecomposable } from './reasons.ts'
 import type { Expression } from './sql-expression.ts'
 import { columnName, type Order, readOrder } from './sql-order.ts'
 import { isTimeColumn, type Reading } from './sql-reading.ts'
@@ -24,7 +24,6 @@ export interface Bucketing {
 }
 
 const noBucket = (detail: string): Bypass => ({ bypass: 'no_time_grouping', detail })
-const unordered = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })
 
 export function readBucketing(reading: Reading): Bucketing | Bypass {
   const { items, groupBy, orderBy } = reading.statement
@@ -38,9 +37,9 @@ export function readBucketing(reading: Reading): Bucketing | Bypass {
     return noBucket('ordered by another bucket than grouped')
   const column = items.findIndex(({ expression }) => isSame(bucketOf(reading, expression), bucket))
   if (column < 0) return noBucket('the time bucket is not selected')
-  if (hidesTime(items, column)) return unordered('another column is called __time')
+  if (hidesTime(items, column)) return notDecomposable('another column is called __time')
   const isTimed = sorted !== undefined || (first === undefined && leading === 0)
-  if (sorted === undefined && isJoin(reading)) return unordered('exact counts may come in any order')
+  if (sorted === undefined && isJoin(reading)) return notDecomposable('exact counts may come in any order')
   const order = isTimed ? undefined : readOrder(reading.statement, { column, leading })
   if (order !== undefined && 'bypass' in order) return order
   return {

@@ -1,12 +1,10 @@
 /** A place among the tokens of a SQL text. */
 
 import type { Bypass, BypassReason } from './reasons.ts'
-import type { Token } from './sql-tokens.ts'
-
-const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
+import { isSymbol, type Token, wordSet } from './sql-tokens.ts'
 
 /** Words that are no names. */
-export const reserved = words(
+export const reserved = wordSet(
   'ALL AND ANY ARRAY AS ASC BETWEEN BY CROSS DESC DISTINCT ELSE END ESCAPE EXCEPT FETCH FILTER FOR FROM FULL GROUP ' +
     'HAVING IN INNER INTERSECT IS JOIN LEFT LIKE LIMIT NATURAL NOT OFFSET ON OR ORDER OUTER OVER RIGHT ROW SELECT ' +
     'SET SIMILAR SOME SYMMETRIC TABLE THEN TO UNION USING VALUES WHEN WHERE WINDOW WITH WITHIN',
@@ -43,7 +41,7 @@ export class Cursor {
   }
 
   isSymbol(text: string): boolean {
-    return this.token.kind === 'symbol' && this.token.text === text
+    return isSymbol(this.token, text)
   }
 
   takeWord(keyword: string): boolean {

@@ -4,16 +4,17 @@
  * call are parsed by the code that knows the function.
  */
 import { type Cursor, reserved } from './sql-cursor.ts'
+import { type Token, wordSet } from './sql-tokens.ts'
 
-/** Tokens [first .. last] of the statement, brackets around it included. */
-interface Placed {
+/** Tokens [first .. last] of the statement; of an expression, brackets around it included. */
+export interface TokenRange {
   readonly first: number
   readonly last: number
 }
 
 type Pair = { readonly left: Expression; readonly right: Expression }
 
-export type Expression = Placed &
+export type Expression = TokenRange &
   (
     | { readonly kind: 'string'; readonly value: string }
     | { readonly kind: 'number'; readonly text: string }
@@ -40,13 +41,12 @@ export type Call = Extract<Expression, { kind: 'call' }>
 export type Binary = Extract<Expression, { kind: 'binary' }>
 
 const comparisons = new Set(['=', '<>', '!=', '<', '>', '<=', '>='])
-export const clockWords: ReadonlySet<string> = new Set([
-  'CURRENT_TIMESTAMP',
-  'LOCALTIMESTAMP',
-  'CURRENT_DATE',
-  'CURRENT_TIME',
-  'LOCALTIME',
-])
+export const clockWords = wordSet('CURRENT_TIMESTAMP LOCALTIMESTAMP CURRENT_DATE CURRENT_TIME LOCALTIME')
+export const userWords = wordSet('CURRENT_USER SESSION_USER SYSTEM_USER USER CURRENT_ROLE')
+/** A word whose value is the time, or the user. */
+export const isVolatile = ({ keyword }: Token): boolean => clockWords.has(keyword) || userWords.has(keyword)
+/** Each call may have another result. */
+export const unsafeFunctions = wordSet('RAND RAND_INTEGER RANDOM NOW UUID')
 const constants = new Set(['TRUE', 'FALSE', 'UNKNOWN'])
 /** Reserved words that also are functions. */
 const functionsToo = new Set(['LEFT', 'RIGHT', 'ROW', 'ANY', 'SOME', 'ALL'])

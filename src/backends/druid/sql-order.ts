@@ -4,10 +4,10 @@
  * every answer is checked for that.
  */
 import type { RowKey } from './druid-plan.ts'
-import type { Bypass } from './reasons.ts'
+import { type Bypass, notDecomposable } from './reasons.ts'
 import type { Expression } from './sql-expression.ts'
 import type { SelectItem, Statement } from './sql-statement.ts'
-import type { Token } from './sql-tokens.ts'
+import { isSymbol, type Token } from './sql-tokens.ts'
 
 /** A `RowKey` by the number of its column. */
 export interface OrderKey extends Pick<RowKey, 'kind' | 'isDescending'> {
@@ -28,16 +28,14 @@ export interface BucketPlace {
   readonly leading: number
 }
 
-const unordered = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })
-
 export function readOrder(statement: Statement, bucket: BucketPlace): Order | Bypass {
   const { orderBy, groupBy, limit } = statement
   const asked: OrderKey[] = []
   for (const { expression, isDescending } of orderBy) {
     const column = columnOf(statement, expression)
-    if (column === undefined) return unordered('ordered by something that is not selected')
+    if (column === undefined) return notDecomposable('ordered by something that is not selected')
     const kind = column === bucket.column ? 'time' : kindOf(statement, column)
-    if (kind === undefined) return unordered('ordered by a column whose type is not known')
+    if (kind === undefined) return notDecomposable('ordered by a column whose type is not known')
     asked.push({ column, kind, isDescending })
   }
   const natural = naturalOrder(statement, bucket)
@@ -57,9 +55,9 @@ function naturalOrder(statement: Statement, { column, leading }: BucketPlace): r
   const keys: OrderKey[] = []
   for (const expression of statement.groupBy.slice(0, leading)) {
     const key = groupColumn(statement, expression)
-    if (key === undefined) return unordered('grouped by something that is not selected')
+    if (key === undefined) return notDecomposable('grouped by something that is not selected')
     if (!isOneType(statement, statement.items[key]!.expression))
-      return unordered('grouped by a column whose type is not known')
+      return notDecomposable('grouped by a column whose type is not known')
     keys.push({ column: key, kind: 'group', isDescending: false })
   }
   return [...keys, { column, kind: 'time', isDescending: false }]
@@ -130,7 +128,7 @@ const functions = new Set([...aggregates, 'CAST', 'ROUND', 'ABS', 'NULLIF', 'COA
 
 function aggregateKind({ tokens }: Statement, { first, last }: Expression): OrderKey['kind'] | undefined {
   const words = tokens.slice(first, last + 1)
-  const called = words.filter((_, i) => words[i + 1]?.kind === 'symbol' && words[i + 1]!.text === '(')
+  const called = words.filter((_, i) => isSymbol(words[i + 1], '('))
   const calls = called.flatMap(({ kind, keyword }) => (kind === 'word' ? [keyword] : []))
   if (words.some(({ keyword }) => keyword === 'DISTINCT' || keyword === 'CASE')) return undefined
   if (!calls.some((name) => aggregates.has(name))) return undefined
@@ -148,10 +146,8 @@ function endOfCall(words: readonly Token[]): number {
 function closing(words: readonly Token[], at: number): number {
   let depth = 0
   for (let i = at; i < words.length; i++) {
-    const { kind, text } = words[i]!
-    if (kind !== 'symbol') continue
-    if (text === '(') depth++
-    else if (text === ')' && --depth === 0) return i
+    if (isSymbol(words[i], '(')) depth++
+    else if (isSymbol(words[i], ')') && --depth === 0) return i
   }
   return words.length
 }

@@ -1,17 +1,19 @@
 /** The meaning of a SQL request apart from its time: parsed once from its text, and memoised. */
-import { readContext } from './context.ts'
-import type { DruidPlan, RowOrder } from './druid-plan.ts'
+import { type ContextReading, readContext } from './context.ts'
+import type { DruidOptions, DruidPlan, RowOrder } from './druid-plan.ts'
 import type { JsonNode, JsonObject } from './json.ts'
-import { textOf } from './lenient.ts'
+import { isAbsent, textOf } from './lenient.ts'
 import { sqlPath } from './paths.ts'
-import type { Bypass } from './reasons.ts'
+import { type Bypass, invalid, notDecomposable } from './reasons.ts'
 import { type BodyKind, type Frame, readBody, type SqlBody } from './sql-body.ts'
 import { type Bounds, readBounds } from './sql-bounds.ts'
 import { type Bucketing, readBucketing } from './sql-bucket.ts'
+import { isVolatile } from './sql-expression.ts'
 import type { Order } from './sql-order.ts'
 import type { Parameter, Reading } from './sql-reading.ts'
 import type { PeriodGranularity } from './sql-rounding.ts'
-import { isVolatile, readStatement, type Setting, type Statement } from './sql-statement.ts'
+import { readStatement, type Statement } from './sql-statement.ts'
+import { isSymbol } from './sql-tokens.ts'
 import { exactZone } from './zoned.ts'
 
 export interface SqlQuestion
@@ -29,12 +31,7 @@ export interface SqlQuestion
   readonly frame: Frame
 }
 
-export interface SqlOptions {
-  /** Context keys that do not belong to the shape, besides the fixed ones. */
-  readonly ignoredContext: ReadonlySet<string>
-  /** The zone of a session that names none: Druid's own default is UTC. */
-  readonly sqlTimeZone: string
-}
+export type SqlOptions = Omit<DruidOptions, 'maxBuckets'>
 
 export function readQuestion(kind: BodyKind, text: string, options: SqlOptions): SqlQuestion | Bypass {
   const body = readBody(kind, text)
@@ -54,10 +51,9 @@ export function readQuestion(kind: BodyKind, text: string, options: SqlOptions):
   return refuseRest(statement, bounds) ?? refuseOrder(read) ?? ask(read)
 }
 
-export interface Session {
+/** The kept keys of its context are sorted. */
+export interface Session extends ContextReading {
   readonly zone: Reading['zone']
-  readonly kept: ReadonlyMap<string, string>
-  readonly terms: string
   readonly queryId: string | undefined
   /** Its context limits the rows of the answer. */
   readonly isLimited: boolean
@@ -67,51 +63,33 @@ export interface Session {
 export function readSession(
   body: SqlBody,
   { settings }: Pick<Statement, 'settings'>,
-  options: SqlOptions,
+  { ignoredContext, sqlTimeZone = 'UTC' }: SqlOptions,
 ): Session | Bypass {
-  const members = new Map(body.context?.members)
-  for (const setting of settings) members.set(setting.key, settingNode(setting))
+  const members = new Map([...(body.context?.members ?? []), ...settings])
   const context: JsonObject = { kind: 'object', members, start: 0, end: 0 }
-  const reading = readContext(context, options.ignoredContext)
+  const reading = readContext(context, ignoredContext)
   if ('bypass' in reading) return reading
   const refusal = refuseSession(members)
   if (refusal !== undefined) return refusal
-  const name = textOf(members.get('sqlTimeZone')) ?? options.sqlTimeZone
+  const name = textOf(members.get('sqlTimeZone')) ?? sqlTimeZone
   const rules = exactZone(name)
-  if (rules === undefined)
-    return { bypass: 'invalid_parameter', detail: 'sqlTimeZone: a zone that we do not know' }
+  if (rules === undefined) return invalid('sqlTimeZone: a zone that we do not know')
   const queryId = textOf(members.get('sqlQueryId'))
-  return { ...reading, zone: { name, rules }, queryId, isLimited: members.has('sqlOuterLimit') }
-}
-
-function settingNode({ value, kind }: Setting): JsonNode {
-  const place = { start: 0, end: 0 }
-  switch (kind) {
-    case 'string':
-      return { kind: 'text', value, ...place }
-    case 'number':
-      return { kind: 'number', text: value, ...place }
-    default:
-      return { kind: 'word', value: value === 'NULL' ? null : value === 'TRUE', ...place }
-  }
+  const kept = new Map([...reading.kept].sort(([a], [b]) => (a < b ? -1 : 1)))
+  return { ...reading, kept, zone: { name, rules }, queryId, isLimited: members.has('sqlOuterLimit') }
 }
 
 /** Session settings that only SQL has. */
 function refuseSession(members: ReadonlyMap<string, JsonNode>): Bypass | undefined {
-  const given = (key: string): boolean => {
-    const node = members.get(key)
-    return node !== undefined && !(node.kind === 'word' && node.value === null)
-  }
+  const given = (key: string): boolean => !isAbsent(members.get(key))
   if ([...members.keys()].some((key) => !given(key)))
-    return { bypass: 'invalid_parameter', detail: 'context: null, which Druid takes in native queries only' }
-  if (given('sqlCurrentTimestamp')) return { bypass: 'invalid_parameter', detail: 'sqlCurrentTimestamp' }
+    return invalid('context: null, which Druid takes in native queries only')
+  if (given('sqlCurrentTimestamp')) return invalid('sqlCurrentTimestamp')
   if (given('engine') && textOf(members.get('engine')) !== 'native') {
-    return { bypass: 'not_decomposable', detail: 'another engine than the native one' }
+    return notDecomposable('another engine than the native one')
   }
-  if (given('sqlTimeZone') && textOf(members.get('sqlTimeZone')) === undefined) {
-    return { bypass: 'invalid_parameter', detail: 'sqlTimeZone is no text' }
-  }
-  return undefined
+  const isNoText = given('sqlTimeZone') && textOf(members.get('sqlTimeZone')) === undefined
+  return isNoText ? invalid('sqlTimeZone is no text') : undefined
 }
 
 /** Each question mark of the text, and its parameter. */
@@ -119,10 +97,8 @@ export function placeParameters(
   { parameters }: SqlBody,
   { tokens }: Pick<Statement, 'tokens'>,
 ): Reading['parameters'] | Bypass {
-  const places = tokens.flatMap(({ kind, text }, i) => (kind === 'symbol' && text === '?' ? [i] : []))
-  if (places.length !== parameters.length) {
-    return { bypass: 'invalid_parameter', detail: 'more parameters than question marks, or fewer' }
-  }
+  const places = questionMarks(tokens)
+  if (places.length !== parameters.length) return invalid('more parameters than question marks, or fewer')
   const placed = new Map<number, Parameter>()
   for (const [i, place] of places.entries()) {
     const { parameter } = parameters[i]!
@@ -130,6 +106,9 @@ export function placeParameters(
   }
   return placed
 }
+
+const questionMarks = (tokens: Statement['tokens']): readonly number[] =>
+  tokens.flatMap((token, i) => (isSymbol(token, '?') ? [i] : []))
 
 /** The clock may appear in bounds only: there it is replaced by instants. */
 function refuseRest({ tokens }: Statement, { places }: Bounds): Bypass | undefined {
@@ -157,7 +136,7 @@ function refuseOrder({ body, session, reading, bucketing }: Read): Bypass | unde
   const tuned = isCut ? limitTuning.find((key) => session.kept.has(key)) : undefined
   if (tuned !== undefined) return { bypass: 'limit', detail: `${tuned}: rows are cut in another way` }
   if (order === undefined || body.format.row !== 'csv') return undefined
-  return { bypass: 'not_decomposable', detail: 'csv that is not in time order' }
+  return notDecomposable('csv that is not in time order')
 }
 
 const limitTuning = ['forceLimitPushDown', 'minTopNThreshold']
@@ -170,17 +149,17 @@ interface Read {
   readonly bounds: Bounds
 }
 
-function ask({ body, session, reading, bucketing, bounds }: Read): SqlQuestion | Bypass {
+function ask(read: Read): SqlQuestion | Bypass {
+  const { body, session, bucketing, bounds } = read
+  const { statement } = read.reading
   const { granularity, column, names, isDescending, isAlone } = bucketing
   const fieldOf = (at: number) => (body.format.row === 'object' ? (names?.[at] ?? '') : at)
-  if (body.format.row === 'object' && names === undefined)
-    return { bypass: 'not_decomposable', detail: 'two columns of one name' }
-  const { statement } = reading
+  if (body.format.row === 'object' && names === undefined) return notDecomposable('two columns of one name')
   const removed = removedParameters(statement, bounds)
-  const { head, tail } = cutQuery(body.query, reading.statement, { bounds, order: bucketing.order })
+  const { head, tail } = cutQuery(read)
   return {
     text: body.query,
-    shape: shapeOf({ body, session, statement, bounds, removed }),
+    shape: shapeOf(read, removed),
     sources: [statement.table.name],
     terms: session.terms,
     queryId: session.queryId,
@@ -202,38 +181,26 @@ const rowOrder = ({ keys, isTopN }: Order, fieldOf: (column: number) => string |
 })
 
 /** Numbers of the parameters that stand in bounds. */
-function removedParameters({ tokens }: Statement, { places }: Bounds): ReadonlySet<number> {
-  const removed = new Set<number>()
-  let count = 0
-  for (const [i, { kind, text }] of tokens.entries()) {
-    if (kind !== 'symbol' || text !== '?') continue
-    if (placeOf(places, i) >= 0) removed.add(count)
-    count++
-  }
-  return removed
-}
+const removedParameters = ({ tokens }: Statement, { places }: Bounds): ReadonlySet<number> =>
+  new Set(questionMarks(tokens).flatMap((mark, i) => (placeOf(places, mark) >= 0 ? [i] : [])))
 
 /**
  * The first bound is replaced; it will include the demands of all others. Words may be right before and behind a bound:
  * brackets separate the replacement from them.
  */
-function cutQuery(query: string, statement: Statement, { bounds, order }: Narrowing): Frame {
+function cutQuery({ body: { query }, reading: { statement }, bucketing, bounds }: Read): Frame {
   const { tokens } = statement
   const [first, ...others] = bounds.places
   const places = others.map(({ first, last }) => ({ from: first, to: last + 1, text: '(TRUE)' }))
   let tail = ''
   let at = tokens[first!.last]!.to
-  for (const { from, to, text } of [...places, ...endingOf(statement, order)]) {
+  for (const { from, to, text } of [...places, ...endingOf(statement, bucketing.order)]) {
     // An insertion goes right behind the word before: a comment may follow.
     const start = from < to ? tokens[from]!.from : tokens[from - 1]!.to
     tail += query.slice(at, start) + text
     at = from < to ? tokens[to - 1]!.to : start
   }
   return { head: query.slice(0, tokens[first!.first]!.from), tail: tail + query.slice(at) }
-}
-
-interface Narrowing extends Pick<Read, 'bounds'> {
-  readonly order: Order | undefined
 }
 
 /** Tokens [from .. to) that are replaced: the narrowed query has no limit, and an order by which it can be cut. */
@@ -251,14 +218,9 @@ function endingOf({ orderAt, orderBy, limit }: Statement, order: Order | undefin
   return limit === undefined ? [] : [{ from: limit.first, to: limit.last + 1, text: '' }]
 }
 
-interface Shaped extends Pick<Read, 'body' | 'session' | 'bounds'> {
-  readonly statement: Statement
-  readonly removed: ReadonlySet<number>
-}
-
 /** Spaces, comments and how bounds are written do not show in an answer; everything else may. */
-function shapeOf({ body, session, statement, bounds, removed }: Shaped): string {
-  const { tokens, select } = statement
+function shapeOf({ body, session, reading, bounds }: Read, removed: ReadonlySet<number>): string {
+  const { tokens, select } = reading.statement
   const words: string[] = []
   for (let i = select; i < tokens.length - 1; i++) {
     const place = bounds.places[placeOf(bounds.places, i)]
@@ -267,8 +229,8 @@ function shapeOf({ body, session, statement, bounds, removed }: Shaped): string 
     joinTimes(words)
   }
   const parameters = body.parameters.filter((_, i) => !removed.has(i)).map(({ text }) => text)
-  const context = [...session.kept].sort(([a], [b]) => (a < b ? -1 : 1))
-  return JSON.stringify([sqlPath, words.join(' '), body.others, parameters, context, session.zone.name])
+  const { kept, zone } = session
+  return JSON.stringify([sqlPath, words.join(' '), body.others, parameters, [...kept], zone.name])
 }
 
 /** Stands for all bounds; no word of SQL has a colon in it. */

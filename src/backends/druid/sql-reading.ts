@@ -2,7 +2,7 @@
 import type { Zone } from '../../core/zone.ts'
 import { Cursor } from './sql-cursor.ts'
 import { type Call, type Expression, readExpression } from './sql-expression.ts'
-import type { Statement } from './sql-statement.ts'
+import { readList, type Statement } from './sql-statement.ts'
 import { exactZone } from './zoned.ts'
 
 export interface Reading {
@@ -25,12 +25,11 @@ export interface Parameter {
   readonly isText: boolean
 }
 
-/** The expressions between the commas. */
-export function argumentsOf({ statement }: Reading, { from, to }: Call): readonly Expression[] | undefined {
+/** The expressions between the commas; none where there are more than `most`, or where they cannot be read. */
+export function argumentsOf({ statement }: Reading, { from, to }: Call, most: number): readonly Expression[] {
   const cursor = new Cursor(statement.tokens, from, to)
-  const list = [readExpression(cursor)]
-  while (cursor.takeSymbol(',')) list.push(readExpression(cursor))
-  return cursor.problem === undefined && cursor.isAtEnd ? list : undefined
+  const list = readList(cursor, readExpression)
+  return cursor.problem === undefined && cursor.isAtEnd && list.length <= most ? list : []
 }
 
 export interface Keyed {
@@ -68,8 +67,8 @@ export function isMillisColumn(reading: Reading, expression: Expression): boolea
     const cast = keyedBy('AS', reading, expression)
     return cast?.word === 'BIGINT' && isTimeColumn(reading, cast.operand)
   }
-  const inside = expression.name === 'TIMESTAMP_TO_MILLIS' ? (argumentsOf(reading, expression) ?? []) : []
-  return inside.length === 1 && isTimeColumn(reading, inside[0]!)
+  const [column] = expression.name === 'TIMESTAMP_TO_MILLIS' ? argumentsOf(reading, expression, 1) : []
+  return column !== undefined && isTimeColumn(reading, column)
 }
 
 /** The zone that an argument names; that of the session where there is none. */

@@ -1,10 +1,11 @@
 /** TIME_FLOOR, TIME_CEIL, FLOOR, CEIL and DATE_TRUNC: their granularity, and their argument. */
 import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, endOf, startOf } from '../../core/grid.ts'
-import { gridOf } from './granularity.ts'
+import { gridOf, simplePeriods } from './granularity.ts'
 import type { Call, Expression } from './sql-expression.ts'
 import { readLiteral } from './sql-literal.ts'
 import { argumentsOf, keyedBy, type Reading, zoneIn } from './sql-reading.ts'
+import { wordSet } from './sql-tokens.ts'
 
 export interface Rounding {
   readonly operand: Expression
@@ -20,16 +21,7 @@ export interface PeriodGranularity {
   readonly origin?: string
 }
 
-const periods: ReadonlyMap<string, string> = new Map([
-  ['SECOND', 'PT1S'],
-  ['MINUTE', 'PT1M'],
-  ['HOUR', 'PT1H'],
-  ['DAY', 'P1D'],
-  ['WEEK', 'P1W'],
-  ['MONTH', 'P1M'],
-  ['QUARTER', 'P3M'],
-  ['YEAR', 'P1Y'],
-])
+const units = wordSet('SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR')
 
 /** Undefined for calls that round no time, or in an unsupported way. */
 export function roundingOf(reading: Reading, call: Call): Rounding | undefined {
@@ -54,23 +46,22 @@ function toUnit(reading: Reading, call: Call): Rounding | undefined {
   return { operand: keyed.operand, granularity, isUp: call.name === 'CEIL' }
 }
 
-function inSession({ zone }: Reading, unit: string | undefined): PeriodGranularity | undefined {
-  const period = periods.get(unit ?? '')
+function inSession({ zone }: Reading, unit = ''): PeriodGranularity | undefined {
+  const period = units.has(unit) ? simplePeriods[unit] : undefined
   return period === undefined ? undefined : { type: 'period', period, timeZone: zone.name }
 }
 
 function truncation(reading: Reading, call: Call): Rounding | undefined {
-  const [unit, operand, ...more] = argumentsOf(reading, call) ?? []
+  const [unit, operand] = argumentsOf(reading, call, 2)
   const granularity = unit?.kind === 'string' ? inSession(reading, unit.value.toUpperCase()) : undefined
-  if (granularity === undefined || operand === undefined || more.length > 0) return undefined
+  if (granularity === undefined || operand === undefined) return undefined
   return { operand, granularity, isUp: false }
 }
 
 function toPeriod(reading: Reading, call: Call): Rounding | undefined {
-  const [operand, period, origin, zoneName, ...more] = argumentsOf(reading, call) ?? []
+  const [operand, period, origin, zoneName] = argumentsOf(reading, call, 4)
   const zone = zoneIn(reading, zoneName)
-  if (operand === undefined || period?.kind !== 'string' || zone === undefined || more.length > 0)
-    return undefined
+  if (operand === undefined || period?.kind !== 'string' || zone === undefined) return undefined
   const granularity = { type: 'period', period: period.value, timeZone: zone.name } as const
   const isUp = call.name === 'TIME_CEIL'
   if (origin === undefined || origin.kind === 'null') return { operand, granularity, isUp }
@@ -81,9 +72,9 @@ function toPeriod(reading: Reading, call: Call): Rounding | undefined {
 
 /** Undefined where the granularity has no grid. */
 export function round({ granularity, isUp }: Rounding, at: EpochMs): EpochMs | undefined {
-  const found = gridOf(granularity, { from: at, to: at + 1 })
-  if ('bypass' in found) return undefined
-  const bucket = bucketAt(found.grid, at)
-  const start = startOf(found.grid, bucket)
-  return isUp && start < at ? endOf(found.grid, bucket) : start
+  const grid = gridOf(granularity, { from: at, to: at + 1 })
+  if ('bypass' in grid) return undefined
+  const bucket = bucketAt(grid, at)
+  const start = startOf(grid, bucket)
+  return isUp && start < at ? endOf(grid, bucket) : start
 }

@@ -3,16 +3,27 @@
  * ORDER BY … LIMIT …, with SET statements before it. Everything else is refused by a word that stands in it.
  */
 
-import type { Bypass, BypassReason } from './reasons.ts'
+import type { JsonNode } from './json.ts'
+import { type Bypass, type BypassReason, unparseable } from './reasons.ts'
 import { Cursor } from './sql-cursor.ts'
-import { clockWords, type Expression, maxDepth, readExpression } from './sql-expression.ts'
-import { type Token, tokensOf } from './sql-tokens.ts'
+import {
+  type Expression,
+  maxDepth,
+  readExpression,
+  type TokenRange,
+  unsafeFunctions,
+} from './sql-expression.ts'
+import { isSymbol, type Token, tokensOf, wordSet } from './sql-tokens.ts'
 
-export interface Statement {
+export interface Opening {
   readonly tokens: readonly Token[]
   /** The token that the query itself begins with. */
   readonly select: number
-  readonly settings: readonly Setting[]
+  /** Of SET statements, as the context beside the query would have them. */
+  readonly settings: ReadonlyMap<string, JsonNode>
+}
+
+export interface Statement extends Opening {
   readonly items: readonly SelectItem[]
   readonly table: Table
   readonly where: Expression | undefined
@@ -23,18 +34,8 @@ export interface Statement {
   readonly limit: Limit | undefined
 }
 
-/** Tokens [first .. last]. */
-export interface Limit {
+interface Limit extends TokenRange {
   readonly rows: number
-  readonly first: number
-  readonly last: number
-}
-
-/** SET key = value. Words are TRUE, FALSE and NULL. */
-export interface Setting {
-  readonly key: string
-  readonly kind: 'string' | 'number' | 'word'
-  readonly value: string
 }
 
 export interface SelectItem {
@@ -55,39 +56,36 @@ interface SortKey {
   readonly last: number
 }
 
-const refusedWords: ReadonlyMap<string, BypassReason> = new Map<string, BypassReason>([
-  ...['OFFSET', 'FETCH'].map((word) => [word, 'limit'] as const),
-  ...(
-    'WITH UNION INTERSECT EXCEPT MINUS OVER WINDOW QUALIFY JOIN LATERAL UNNEST TABLE VALUES ROLLUP CUBE SETS PIVOT ' +
-    'UNPIVOT MATCH_RECOGNIZE TABLESAMPLE EXISTS'
-  )
-    .split(' ')
-    .map((word) => [word, 'not_decomposable'] as const),
-])
-
-/** Functions by which a row or a group gets a value from elsewhere: the rest are functions of their row or group. */
-const refusedFunctions: ReadonlyMap<string, BypassReason> = new Map<string, BypassReason>([
-  ['LOOKUP', 'not_decomposable'],
-  ...['RAND', 'RAND_INTEGER', 'RANDOM', 'NOW', 'UUID'].map((name) => [name, 'unsafe_function'] as const),
-])
+/** Words with which the rows are not those of one table, grouped once. */
+const refusedWords = wordSet(
+  'SELECT WITH UNION INTERSECT EXCEPT MINUS OVER WINDOW QUALIFY JOIN LATERAL UNNEST TABLE VALUES ROLLUP CUBE SETS ' +
+    'PIVOT UNPIVOT MATCH_RECOGNIZE TABLESAMPLE EXISTS',
+)
 
 export function readStatement(text: string): Statement | Bypass {
-  const tokens = tokensOf(text)
-  if ('unreadable' in tokens) return { bypass: 'unparseable_query', detail: tokens.unreadable }
-  const cursor = new Cursor(tokens, 0, tokens.length - 1)
-  const settings = readSettings(cursor)
-  if (cursor.problem !== undefined) return cursor.problem
-  if (!cursor.isWord('SELECT'))
+  const opening = readOpening(text)
+  if ('bypass' in opening) return opening
+  const { tokens, select } = opening
+  if (tokens[select]!.keyword !== 'SELECT')
     return { bypass: 'other_query_type', detail: 'SQL that does not begin with SELECT' }
-  const refusal = refuseTokens(tokens, cursor.at + 1)
+  const refusal = refuseTokens(tokens, select + 1)
   if (refusal !== undefined) return refusal
-  const statement = { tokens, select: cursor.at, settings, ...readSelect(cursor) }
+  const cursor = new Cursor(tokens, select, tokens.length - 1)
+  const statement = { ...opening, ...readSelect(cursor) }
   return cursor.problem ?? statement
 }
 
-/** SET statements before the query. */
-export function readSettings(cursor: Cursor): readonly Setting[] {
-  const settings: Setting[] = []
+/** The tokens of a text, and the SET statements before its query. */
+export function readOpening(text: string): Opening | Bypass {
+  const tokens = tokensOf(text)
+  if ('bypass' in tokens) return tokens
+  const cursor = new Cursor(tokens, 0, tokens.length - 1)
+  const settings = readSettings(cursor)
+  return cursor.problem ?? { tokens, select: cursor.at, settings }
+}
+
+function readSettings(cursor: Cursor): Opening['settings'] {
+  const settings = new Map<string, JsonNode>()
   while (cursor.takeWord('SET')) {
     const key = cursor.takeName()
     if (key === undefined) {
@@ -95,23 +93,30 @@ export function readSettings(cursor: Cursor): readonly Setting[] {
       break
     }
     cursor.expectSymbol('=')
-    settings.push({ key, ...readSetting(cursor) })
+    settings.set(key, readSetting(cursor))
     cursor.expectSymbol(';')
   }
   return settings
 }
 
-function readSetting(cursor: Cursor): Pick<Setting, 'kind' | 'value'> {
+const nowhere = { start: 0, end: 0 }
+
+function readSetting(cursor: Cursor): JsonNode {
   const sign = cursor.takeSymbol('-') ? '-' : ''
   const { kind, text, keyword } = cursor.token
   cursor.at++
-  if (kind === 'number') return { kind, value: sign + text }
-  if (sign === '' && kind === 'string') return { kind, value: text }
-  if (sign !== '' || !settingWords.has(keyword)) cursor.refuse('SET to something that is no literal')
-  return { kind: 'word', value: keyword }
+  if (kind === 'number') return { kind, text: sign + text, ...nowhere }
+  if (sign === '' && kind === 'string') return { kind: 'text', value: text, ...nowhere }
+  const value = settingWords.get(keyword)
+  if (sign !== '' || value === undefined) cursor.refuse('SET to something that is no literal')
+  return { kind: 'word', value: value ?? null, ...nowhere }
 }
 
-const settingWords = new Set(['TRUE', 'FALSE', 'NULL'])
+const settingWords: ReadonlyMap<string, boolean | null> = new Map([
+  ['TRUE', true],
+  ['FALSE', false],
+  ['NULL', null],
+])
 
 function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefined {
   let depth = 0
@@ -119,34 +124,26 @@ function refuseTokens(tokens: readonly Token[], from: number): Bypass | undefine
     const { kind, text, keyword } = tokens[i]!
     if (kind === 'symbol') {
       depth += text === '(' ? 1 : text === ')' ? -1 : 0
-      if (depth > maxDepth) return unreadable('brackets nested too deeply')
+      if (depth > maxDepth) return unparseable('brackets nested too deeply')
     }
     // Which function is called by it is not looked at.
-    if (kind === 'name' && isOpening(tokens[i + 1]!)) return unreadable('a call by a quoted name')
-    if (keyword === '') continue
+    if (kind === 'name' && isSymbol(tokens[i + 1], '(')) return unparseable('a call by a quoted name')
     const isInner = keyword === 'LIMIT' && depth > 0
-    const bypass =
-      keyword === 'SELECT' || isInner
-        ? 'not_decomposable'
-        : (refusedWords.get(keyword) ?? refusedCall(tokens, i))
+    const bypass = isInner ? 'not_decomposable' : refusedWord(keyword, isSymbol(tokens[i + 1], '('))
     if (bypass !== undefined) return { bypass, detail: keyword === 'SELECT' ? 'a subquery' : keyword }
   }
   return undefined
 }
 
-const unreadable = (detail: string): Bypass => ({ bypass: 'unparseable_query', detail })
-const isOpening = ({ kind, text }: Token): boolean => kind === 'symbol' && text === '('
-
-const refusedCall = (tokens: readonly Token[], at: number): BypassReason | undefined =>
-  isOpening(tokens[at + 1]!) ? refusedFunctions.get(tokens[at]!.keyword) : undefined
-
-/** A word whose value is the time, or the user. */
-export const isVolatile = ({ keyword }: Token): boolean => clockWords.has(keyword) || userWords.has(keyword)
-
-export const userWords = new Set(['CURRENT_USER', 'SESSION_USER', 'SYSTEM_USER', 'USER', 'CURRENT_ROLE'])
+/** Of functions, those by which a row or a group gets a value from elsewhere: the rest depend on their row or group. */
+function refusedWord(keyword: string, isCall: boolean): BypassReason | undefined {
+  if (keyword === 'OFFSET' || keyword === 'FETCH') return 'limit'
+  if (refusedWords.has(keyword) || (isCall && keyword === 'LOOKUP')) return 'not_decomposable'
+  return isCall && unsafeFunctions.has(keyword) ? 'unsafe_function' : undefined
+}
 
 /** The clauses between SELECT and the end of a query. */
-export type Clauses = Omit<Statement, 'tokens' | 'select' | 'settings' | 'limit'>
+export type Clauses = Omit<Statement, keyof Opening | 'limit'>
 
 function readSelect(cursor: Cursor): Clauses & Pick<Statement, 'limit'> {
   cursor.expectWord('SELECT')
@@ -183,8 +180,7 @@ export function readClauses(cursor: Cursor): Clauses {
 
 /** GROUP BY () is one group of everything. */
 function takeNothing(cursor: Cursor): boolean {
-  const next = cursor.tokens[cursor.at + 1]
-  const isNothing = cursor.isSymbol('(') && next?.kind === 'symbol' && next.text === ')'
+  const isNothing = cursor.isSymbol('(') && isSymbol(cursor.tokens[cursor.at + 1], ')')
   if (isNothing) cursor.at += 2
   return isNothing
 }
@@ -195,7 +191,7 @@ function takeBy(cursor: Cursor, keyword: string): boolean {
   return true
 }
 
-function readList<T>(cursor: Cursor, read: (cursor: Cursor) => T): readonly T[] {
+export function readList<T>(cursor: Cursor, read: (cursor: Cursor) => T): readonly T[] {
   const list = [read(cursor)]
   while (cursor.takeSymbol(',')) list.push(read(cursor))
   return list
@@ -204,19 +200,20 @@ function readList<T>(cursor: Cursor, read: (cursor: Cursor) => T): readonly T[] 
 function readItem(cursor: Cursor): SelectItem {
   const { at } = cursor
   if (cursor.takeSymbol('*')) return { expression: { kind: 'other', first: at, last: at }, alias: undefined }
-  const expression = readExpression(cursor)
-  const needsAlias = cursor.takeWord('AS')
+  return { expression: readExpression(cursor), alias: takeAlias(cursor) }
+}
+
+function takeAlias(cursor: Cursor): string | undefined {
+  const isNeeded = cursor.takeWord('AS')
   const alias = cursor.takeName()
-  if (needsAlias && alias === undefined) cursor.refuse('AS without a name')
-  return { expression, alias }
+  if (isNeeded && alias === undefined) cursor.refuse('AS without a name')
+  return alias
 }
 
 function readTable(cursor: Cursor): Table {
   const path = [takeTableName(cursor)]
   while (cursor.takeSymbol('.')) path.push(takeTableName(cursor))
-  const needsAlias = cursor.takeWord('AS')
-  const alias = cursor.takeName()
-  if (needsAlias && alias === undefined) cursor.refuse('AS without a name')
+  const alias = takeAlias(cursor)
   const name = path.at(-1)!
   if (path.length > 2 || (path.length === 2 && path[0] !== 'druid')) {
     cursor.refuse(`a table of the schema ${path[0]}`, 'not_decomposable')

@@ -5,27 +5,20 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { LocalMs, Zone } from '../../core/zone.ts'
+import { dayMs } from './iso.ts'
 import type { Binary, Call, Expression } from './sql-expression.ts'
 import { readLiteral, readText } from './sql-literal.ts'
 import { argumentsOf, keyedBy, type Reading, textIn, wholeIn, wholeNumber, zoneIn } from './sql-reading.ts'
 import { round, roundingOf } from './sql-rounding.ts'
-import {
-  dayAt,
-  dayMs,
-  exactZone,
-  instantAt,
-  localAt,
-  type Period,
-  parsePeriod,
-  shift,
-  times,
-} from './zoned.ts'
+import { dayAt, exactZone, instantAt, localAt, type Period, parsePeriod, shift, times } from './zoned.ts'
 
-/** An instant that may depend on the clock; at some moments there may be none. */
-export interface Time {
+/** A value that may depend on the clock; at some moments there may be none. */
+export interface Moving<T> {
   readonly isRelative: boolean
-  at(now: EpochMs): EpochMs | undefined
+  at(now: EpochMs): T | undefined
 }
+
+export type Time = Moving<EpochMs>
 
 /** The value that a row's time is compared with. Undefined where it is not certainly an instant. */
 export const readBound = (reading: Reading, expression: Expression): Time | undefined =>
@@ -58,8 +51,8 @@ function readTyped(reading: Reading, expression: Expression | undefined): Time |
   }
 }
 
-export const constant = (instant: EpochMs | undefined): Time | undefined =>
-  instant === undefined ? undefined : { isRelative: false, at: () => instant }
+export const constant = <T>(value: T | undefined): Moving<T> | undefined =>
+  value === undefined ? undefined : { isRelative: false, at: () => value }
 
 /** The result of `step` for another time. */
 function then(inner: Time | undefined, step: (at: EpochMs) => EpochMs | undefined): Time | undefined {
@@ -140,22 +133,17 @@ function intervalOf(expression: Expression): Period | undefined {
   return unit === undefined ? undefined : times(unit, Number(expression.value))
 }
 
-function readCall(reading: Reading, call: Call): Time | undefined {
-  switch (call.name) {
-    case 'CAST':
-      return readCast(reading, call)
-    case 'MILLIS_TO_TIMESTAMP':
-      return readMillis(reading, call)
-    case 'TIME_PARSE':
-      return readParse(reading, call)
-    case 'TIME_SHIFT':
-      return readShift(reading, call)
-    case 'TIMESTAMPADD':
-      return readAdd(reading, call)
-    default:
-      return readRounding(reading, call)
-  }
-}
+type ReadCall = (reading: Reading, call: Call) => Time | undefined
+
+const functions: ReadonlyMap<string, ReadCall> = new Map([
+  ['CAST', readCast],
+  ['MILLIS_TO_TIMESTAMP', readMillis],
+  ['TIME_PARSE', readParse],
+  ['TIME_SHIFT', readShift],
+  ['TIMESTAMPADD', readAdd],
+])
+
+const readCall: ReadCall = (reading, call) => (functions.get(call.name) ?? readRounding)(reading, call)
 
 function readCast(reading: Reading, call: Call): Time | undefined {
   const cast = keyedBy('AS', reading, call)
@@ -165,27 +153,25 @@ function readCast(reading: Reading, call: Call): Time | undefined {
 }
 
 function readMillis(reading: Reading, call: Call): Time | undefined {
-  const [ms, ...more] = argumentsOf(reading, call) ?? []
-  return more.length > 0 ? undefined : constant(wholeIn(reading, ms))
+  const [ms] = argumentsOf(reading, call, 1)
+  return constant(wholeIn(reading, ms))
 }
 
 /** Patterns are not read. */
 function readParse(reading: Reading, call: Call): Time | undefined {
-  const [text, pattern, zoneName, ...more] = argumentsOf(reading, call) ?? []
+  const [text, pattern, zoneName] = argumentsOf(reading, call, 3)
   const value = textIn(reading, text)
   const zone = zoneIn(reading, zoneName)
-  const isPlain = (pattern === undefined || pattern.kind === 'null') && more.length === 0
-  return value === undefined || zone === undefined || !isPlain
-    ? undefined
-    : constant(readText(zone.rules, value))
+  if (value === undefined || zone === undefined) return undefined
+  return pattern === undefined || pattern.kind === 'null' ? constant(readText(zone.rules, value)) : undefined
 }
 
 function readShift(reading: Reading, call: Call): Time | undefined {
-  const [operand, period, count, zoneName, ...more] = argumentsOf(reading, call) ?? []
+  const [operand, period, count, zoneName] = argumentsOf(reading, call, 4)
   const parsed = period?.kind === 'string' ? parsePeriod(period.value) : undefined
   const factor = smallNumber(count)
   const zone = zoneIn(reading, zoneName)
-  if (parsed === undefined || factor === undefined || zone === undefined || more.length > 0) return undefined
+  if (parsed === undefined || factor === undefined || zone === undefined) return undefined
   return shifted(zone.rules, readTyped(reading, operand), times(parsed, factor))
 }
 
@@ -193,11 +179,11 @@ const smallNumber = (expression: Expression | undefined): number | undefined =>
   expression?.kind === 'number' && /^-?\d{1,9}$/.test(expression.text) ? Number(expression.text) : undefined
 
 function readAdd(reading: Reading, call: Call): Time | undefined {
-  const [unit, count, operand, ...more] = argumentsOf(reading, call) ?? []
+  const [unit, count, operand] = argumentsOf(reading, call, 3)
   const name = unit?.kind === 'column' ? unit.path.join('.').toUpperCase() : ''
   const period = addedUnits.get(name.replace(/^SQL_TSI_/, ''))
   const factor = smallNumber(count)
-  if (period === undefined || factor === undefined || more.length > 0) return undefined
+  if (period === undefined || factor === undefined) return undefined
   return shifted(reading.zone.rules, readTyped(reading, operand), times(period, factor))
 }
 

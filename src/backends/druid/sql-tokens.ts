@@ -2,6 +2,7 @@
  * The tokens of a Druid SQL text, each with its place. Only tokens that Calcite's lexer certainly reads in the same
  * way: hints, charset prefixes, Unicode escapes, brackets of arrays and names beyond ASCII are refused.
  */
+import { type Bypass, unparseable } from './reasons.ts'
 
 export interface Token {
   /** `word`: a name or keyword without quotes. `name`: a quoted name. `end`: behind the last one. */
@@ -15,29 +16,29 @@ export interface Token {
   readonly to: number
 }
 
-export interface Unreadable {
-  readonly unreadable: string
-}
+export const isSymbol = (token: Token | undefined, text: string): boolean =>
+  token?.kind === 'symbol' && token.text === text
+
+/** Keywords, separated by spaces. */
+export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 
 /** No dashboard has longer texts. */
 const maxCharacters = 128 << 10
 
 const blank = /[ \t\r\n\f]+|--[^\r\n]*/y
-const plainTokens: readonly (readonly [kind: Token['kind'], pattern: RegExp])[] = [
+const patterns: readonly (readonly [kind: Token['kind'], pattern: RegExp, quote?: string])[] = [
   ['word', /[A-Za-z_][A-Za-z0-9_$]*/y],
   ['number', /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![A-Za-z0-9_$.])/y],
   ['symbol', /<>|!=|<=|>=|\|\||\/(?![/*])|[(),.;=<>+\-*%?]/y],
-]
-const quotedTokens: readonly (readonly [kind: Token['kind'], quote: string, pattern: RegExp])[] = [
-  ['string', "'", /'[^']*(?:''[^']*)*'/y],
-  ['name', '"', /"[^"]*(?:""[^"]*)*"/y],
+  ['string', /'[^']*(?:''[^']*)*'/y, "'"],
+  ['name', /"[^"]*(?:""[^"]*)*"/y, '"'],
 ]
 
 /** Words that may stand right before the quote of a string; others would be a charset or an escape. */
 const beforeStrings = new Set(['TIMESTAMP', 'DATE', 'INTERVAL'])
 
-export function tokensOf(text: string): readonly Token[] | Unreadable {
-  if (text.length > maxCharacters) return { unreadable: 'the query is too long' }
+export function tokensOf(text: string): readonly Token[] | Bypass {
+  if (text.length > maxCharacters) return unparseable('the query is too long')
   const tokens: Token[] = []
   for (let at = 0; at < text.length; ) {
     const behind = behindBlank(text, at)
@@ -45,9 +46,9 @@ export function tokensOf(text: string): readonly Token[] | Unreadable {
       at = behind
       continue
     }
-    const token = plainToken(text, at) ?? quotedToken(text, at)
-    if (token === undefined) return { unreadable: `the text at character ${at + 1}` }
-    if (token.kind === 'string' && isPrefixed(tokens.at(-1), at)) return { unreadable: 'a prefixed string' }
+    const token = tokenAt(text, at)
+    if (token === undefined) return unparseable(`the text at character ${at + 1}`)
+    if (token.kind === 'string' && isPrefixed(tokens.at(-1), at)) return unparseable('a prefixed string')
     tokens.push(token)
     at = token.to
   }
@@ -63,25 +64,19 @@ function behindBlank(text: string, at: number): number | undefined {
   return close < 0 ? undefined : close + 2
 }
 
-function plainToken(text: string, from: number): Token | undefined {
-  for (const [kind, pattern] of plainTokens) {
+function tokenAt(text: string, from: number): Token | undefined {
+  for (const [kind, pattern, quote] of patterns) {
     const to = endOf(pattern, text, from)
     if (to === undefined) continue
     const written = text.slice(from, to)
-    return { kind, text: written, keyword: kind === 'word' ? written.toUpperCase() : '', from, to }
+    const keyword = kind === 'word' ? written.toUpperCase() : ''
+    return { kind, text: quote === undefined ? written : unquoted(written, quote), keyword, from, to }
   }
   return undefined
 }
 
-function quotedToken(text: string, from: number): Token | undefined {
-  for (const [kind, quote, pattern] of quotedTokens) {
-    const to = endOf(pattern, text, from)
-    if (to === undefined) continue
-    const inner = text.slice(from + 1, to - 1).replaceAll(quote + quote, quote)
-    return { kind, text: inner, keyword: '', from, to }
-  }
-  return undefined
-}
+const unquoted = (written: string, quote: string): string =>
+  written.slice(1, -1).replaceAll(quote + quote, quote)
 
 function endOf(pattern: RegExp, text: string, at: number): number | undefined {
   pattern.lastIndex = at

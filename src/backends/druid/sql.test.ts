@@ -22,8 +22,7 @@ const post = (body: string | object, changes: Partial<WireRequest> = {}): WireRe
   ...changes,
 })
 
-const ask = (query: string, more: object = {}): DruidPlan | Bypass =>
-  planner.plan(post({ query, ...more }), now)
+const ask = (query: string, more: object = {}): DruidPlan | Bypass => planner(post({ query, ...more }), now)
 
 function planned(query: string, more: object = {}): DruidPlan {
   const plan = ask(query, more)
@@ -314,7 +313,7 @@ test('words that touch a bound do not run into its replacement', () => {
 
 test('every other byte of the body stays, wherever the parameters stand', () => {
   const text = ` { "context" : {"a":1.0} , "parameters" : [ {"type":"VARCHAR","value":"2026-01-01"} , {"value":1,"type":"BIGINT"} ],\n "query" : ${JSON.stringify(`SELECT ${bucket} AS t FROM wiki WHERE __time >= ? AND b = ? AND __time < '2026-01-02' GROUP BY 1`)} }`
-  const plan = planner.plan(post(text), now)
+  const plan = planner(post(text), now)
   assert.ok(!('bypass' in plan))
   assert.equal(
     bodyOf(plan),
@@ -332,7 +331,7 @@ test('where clocks are put back, rows are requested by milliseconds', () => {
 
 test('the clock is pinned, and not part of the question', () => {
   const query = `SELECT ${bucket} AS t FROM wiki WHERE __time >= CURRENT_TIMESTAMP - INTERVAL '2' HOUR AND __time < CURRENT_TIMESTAMP GROUP BY 1`
-  const [early, late] = [0, 3_600_000].map((later) => planner.plan(post({ query }), now + later))
+  const [early, late] = [0, 3_600_000].map((later) => planner(post({ query }), now + later))
   assert.ok(early !== undefined && late !== undefined && !('bypass' in early) && !('bypass' in late))
   assert.equal(early.shape, late.shape)
   assert.deepEqual(early.grid, late.grid)
@@ -367,7 +366,7 @@ test('an open window that begins in the last bucket, or later, is edges only', (
 
 test('a session that names no zone has the one that Druid is configured with', () => {
   const other = createSqlPlanner({ maxBuckets: 10_000, sqlTimeZone: 'Asia/Tokyo' })
-  const plan = other.plan(post({ query: hourly }), now)
+  const plan = other(post({ query: hourly }), now)
   assert.ok(!('bypass' in plan))
   assert.equal(plan.spans[0]!.from, Date.parse('2026-01-01T00:00:00+09:00'))
   assert.notEqual(plan.shape, planned(hourly).shape)
@@ -431,7 +430,7 @@ test('SET statements are context: they count more than the one beside the query'
 
 test('a plain text, and a form, hold the query alone', () => {
   const text = (body: string, type: string): DruidPlan | Bypass =>
-    planner.plan(post(body, { headers: ['content-type', type] }), now)
+    planner(post(body, { headers: ['content-type', type] }), now)
   const plain = text(hourly, 'text/plain')
   assert.ok(!('bypass' in plain))
   assert.equal(
@@ -448,7 +447,7 @@ test('a plain text, and a form, hold the query alone', () => {
   assert.equal(reasonOf(text(`${hourly} -- ä`, 'text/plain')), 'malformed_request')
   assert.equal(reasonOf(text(`query=${hourly}`, 'application/x-www-form-urlencoded')), 'malformed_request')
   assert.equal(reasonOf(text(hourly, 'text/csv')), 'malformed_request')
-  assert.equal(reasonOf(planner.plan(post(hourly, { headers: [] }), now)), 'malformed_request')
+  assert.equal(reasonOf(planner(post(hourly, { headers: [] }), now)), 'malformed_request')
 })
 
 test('bodies of another form than expected', () => {
@@ -461,12 +460,12 @@ test('bodies of another form than expected', () => {
     [`{"query":${JSON.stringify(hourly)},"context":[]}`, 'invalid_parameter'],
     [`{"query":${JSON.stringify(hourly)},"parameters":{}}`, 'invalid_parameter'],
   ]
-  for (const [body, reason] of bodies) assert.equal(reasonOf(planner.plan(post(body), now)), reason, body)
-  assert.equal(reasonOf(planner.plan(post(hourly, { body: Buffer.from([0xff]) }), now)), 'malformed_request')
-  assert.equal(reasonOf(planner.plan(post({ query: hourly }, { search: 'pretty' }), now)), 'other_encoding')
+  for (const [body, reason] of bodies) assert.equal(reasonOf(planner(post(body), now)), reason, body)
+  assert.equal(reasonOf(planner(post(hourly, { body: Buffer.from([0xff]) }), now)), 'malformed_request')
+  assert.equal(reasonOf(planner(post({ query: hourly }, { search: 'pretty' }), now)), 'other_encoding')
   assert.equal(
     reasonOf(
-      planner.plan(
+      planner(
         post({ query: hourly }, { headers: [...jsonType, 'accept', 'application/x-jackson-smile'] }),
         now,
       ),
@@ -498,9 +497,9 @@ test('spaces, comments and the way to write bounds do not change the question; e
     planned(hourly, { resultFormat: 'object', header: false, context: null, parameters: null }).shape,
     shape,
   )
-  const search = planner.plan(post({ query: hourly }, { search: 'a=1' }), now)
+  const search = planner(post({ query: hourly }, { search: 'a=1' }), now)
   assert.ok(!('bypass' in search) && search.shape !== shape)
-  const slash = planner.plan(post({ query: hourly }, { path: '/druid/v2/sql/' }), now)
+  const slash = planner(post({ query: hourly }, { path: '/druid/v2/sql/' }), now)
   assert.ok(!('bypass' in slash) && slash.shape === shape)
 })
 
@@ -520,7 +519,7 @@ test('a narrowed query is planned with the same shape and spans', () => {
       })
       const query = `SELECT ${bucket} AS t, page FROM wiki WHERE a = 1 AND (${conditions.join(' OR ')}) GROUP BY 1, 2 ORDER BY 1, 2`
       const plan = planned(query, { context: { sqlTimeZone } })
-      const again = planner.plan(post(bodyOf(plan)), now)
+      const again = planner(post(bodyOf(plan)), now)
       assert.ok(!('bypass' in again))
       assert.deepEqual([again.shape, again.spans, again.window], [plan.shape, plan.spans, plan.window])
     }),
@@ -547,10 +546,10 @@ test('no text makes it throw, or take long', () => {
   )
   fc.assert(
     fc.property(json, texts, (body, query) => {
-      planner.plan(post(body), now)
-      planner.plan(post({ query: `${hourly} ${query}` }), now)
-      planner.plan(post({ query: filled(`SELECT ${bucket} AS t {w} AND ${query} GROUP BY 1`) }), now)
-      planner.plan(post(query, { headers: ['content-type', 'text/plain'] }), now)
+      planner(post(body), now)
+      planner(post({ query: `${hourly} ${query}` }), now)
+      planner(post({ query: filled(`SELECT ${bucket} AS t {w} AND ${query} GROUP BY 1`) }), now)
+      planner(post(query, { headers: ['content-type', 'text/plain'] }), now)
     }),
     { numRuns: 200 },
   )
@@ -614,11 +613,11 @@ test('the memoised form of many long texts is not much longer than they are', ()
   const since = "__time >= CAST(CURRENT_TIMESTAMP - INTERVAL '1' DAY AS DATE)"
   for (let i = 0; i < 200; i++) {
     const query = `SELECT ${bucket} AS t FROM wiki WHERE ${since} AND x IN (${'1,'.repeat(7_000)}${i}) GROUP BY 1`
-    assert.ok(!('bypass' in own.plan(post({ query }), now)))
+    assert.ok(!('bypass' in own(post({ query }), now)))
   }
   const megabytes = (used() - before) / 2 ** 20
   assert.ok(megabytes < 40, `${megabytes} MiB for 3 MiB of text`)
-  assert.ok(!('bypass' in own.plan(post({ query: hourly }), now)))
+  assert.ok(!('bypass' in own(post({ query: hourly }), now)))
 })
 
 test('a narrowed query has no limit, and is ordered by the bucket first', () => {

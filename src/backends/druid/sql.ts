@@ -5,54 +5,25 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, type Grid, startOf } from '../../core/grid.ts'
-import type { Interval } from '../../core/interval.ts'
-import { Memo } from '../../core/memo.ts'
+import { countOf, nothing, subtractAll, uniteAll } from '../../core/interval.ts'
 import type { Plan, WireRequest } from '../backend.ts'
-import { bucketsOf } from './buckets.ts'
-import type { DruidPlan, Span } from './druid-plan.ts'
+import { rememberSql } from './body-memo.ts'
+import { bucketsOf, type Touched } from './buckets.ts'
+import type { DruidOptions, DruidPlan, Span } from './druid-plan.ts'
 import { gridOf } from './granularity.ts'
-import type { Bypass } from './reasons.ts'
-import { type BodyKind, bodyKindOf } from './sql-body.ts'
+import { type Bypass, invalid } from './reasons.ts'
 import { readQuestion, type SqlQuestion } from './sql-question.ts'
-import { bodyTextOf, shapeWith } from './wire.ts'
+import { shapeWith } from './wire.ts'
 
-export interface SqlPlannerOptions {
-  /** The most buckets that one request may touch. */
-  readonly maxBuckets: number
-  /** Context keys that do not belong to the shape, besides the fixed ones. */
-  readonly ignoredContext?: readonly string[]
-  /** The zone that Druid is configured to use for a session that names none. */
-  readonly sqlTimeZone?: string
-}
-
-export interface SqlPlanner {
-  plan(request: WireRequest, now: EpochMs): DruidPlan | Bypass
-}
-
-const remembered = { maxTexts: 4_000, maxCharacters: 4 << 20 }
-const longestRemembered = 16 << 10
-
-export function createSqlPlanner({ maxBuckets, ignoredContext, sqlTimeZone }: SqlPlannerOptions): SqlPlanner {
-  const options = { ignoredContext: new Set(ignoredContext), sqlTimeZone: sqlTimeZone ?? 'UTC' }
-  const memos: Record<BodyKind, Memo<SqlQuestion | Bypass>> = {
-    json: new Memo(remembered, (text) => readQuestion('json', text, options)),
-    text: new Memo(remembered, (text) => readQuestion('text', text, options)),
-    form: new Memo(remembered, (text) => readQuestion('form', text, options)),
-  }
-  return {
-    plan(request, now) {
-      const kind = bodyKindOf(request)
-      if (typeof kind !== 'string') return kind
-      const text = bodyTextOf(request)
-      if (typeof text !== 'string') return text
-      const isShort = text.length <= longestRemembered
-      const question = isShort ? memos[kind].get(text) : readQuestion(kind, text, options)
-      if ('bypass' in question) return question
-      const spans = question.bounds.spansAt(now)
-      if (spans === undefined)
-        return { bypass: 'invalid_parameter', detail: 'a local time that does not exist' }
-      return layOver({ question, request, maxBuckets }, spans, now)
-    },
+export function createSqlPlanner(options: DruidOptions) {
+  const { maxBuckets } = options
+  const questionIn = rememberSql((kind, text) => readQuestion(kind, text, options))
+  return (request: WireRequest, now: EpochMs): DruidPlan | Bypass => {
+    const question = questionIn(request)
+    if ('bypass' in question) return question
+    const spans = question.bounds.at(now)
+    if (spans === undefined) return invalid('a local time that does not exist')
+    return layOver({ question, request, maxBuckets }, spans, now)
   }
 }
 
@@ -85,24 +56,20 @@ const twoDays = 172_800_000
 
 function layOut({ granularity }: SqlQuestion, spans: readonly Span[], now: EpochMs): Layout | Bypass {
   const [first, last] = [spans[0], spans.at(-1)]
-  if (first === undefined || last === undefined)
-    return { bypass: 'invalid_parameter', detail: 'an empty range' }
+  if (first === undefined || last === undefined) return invalid('an empty range')
   if (first.from === Number.NEGATIVE_INFINITY) {
     return { bypass: 'too_many_buckets', detail: '__time has no lower bound' }
   }
   const isOpen = last.to === Number.POSITIVE_INFINITY
   const latest = isOpen ? Math.max(now, last.from) : last.to
-  if (!Number.isFinite(latest)) return { bypass: 'invalid_parameter', detail: 'a bound that is no instant' }
-  const gridding = gridOf(granularity, { from: first.from, to: isOpen ? latest + twoDays : latest })
-  if ('bypass' in gridding) return gridding
-  const { grid } = gridding
+  if (!Number.isFinite(latest)) return invalid('a bound that is no instant')
+  const grid = gridOf(granularity, { from: first.from, to: isOpen ? latest + twoDays : latest })
+  if ('bypass' in grid) return grid
   if (!isOpen) return { grid, spans }
   const from = bucketAt(grid, latest) + 1
   const end = startOf(grid, Math.max(from, bucketAt(grid, latest + tenMinutes)) + 1)
   return { grid, spans: [...spans.slice(0, -1), { from: last.from, to: end }], open: { from, end } }
 }
-
-type Touched = Pick<Plan, 'window' | 'whole' | 'edges'>
 
 /**
  * Without an upper bound, rows may lie in any bucket to come. So these buckets are an edge: fetched each time, without
@@ -112,47 +79,34 @@ function touch({ grid, spans, open }: Layout, maxBuckets: number): Touched | Byp
   const touched = bucketsOf(grid, spans, maxBuckets)
   if ('bypass' in touched || open === undefined) return touched
   const { window, whole, edges } = touched
-  const past = whole
-    .map(({ from, to }) => ({ from, to: Math.min(to, open.from) }))
-    .filter(({ from, to }) => from < to)
-  const buckets = joined(edges?.buckets ?? [], { from: open.from, to: window.to })
+  const future = { from: open.from, to: window.to }
+  const buckets = uniteAll(edges?.buckets ?? nothing, [future])
   return {
-    ...{ window, whole: past },
+    ...{ window, whole: subtractAll(whole, [future]) },
     edges: { buckets, parts: `${edges?.parts ?? ''}|${open.from}`, isStorable: true },
   }
-}
-
-function joined(runs: readonly Interval[], next: Interval): readonly Interval[] {
-  const last = runs.at(-1)
-  if (last === undefined || last.to < next.from) return [...runs, next]
-  return [...runs.slice(0, -1), { from: last.from, to: next.to }]
 }
 
 /** A topN is exact if no server drops a bucket: each keeps as many as the limit, and at least 1,000. */
 const leastKept = 1_000
 
 function refuseTopN({ order, limit }: SqlQuestion, touched: Touched): Bypass | undefined {
-  if (order?.isTopN !== true || countOf(touched) <= Math.max(leastKept, limit)) return undefined
+  if (order?.isTopN !== true || bucketCount(touched) <= Math.max(leastKept, limit)) return undefined
   return { bypass: 'limit', detail: `an approximate choice from more than ${leastKept} buckets` }
 }
 
-const countOf = ({ whole, edges }: Touched): number =>
-  [...whole, ...(edges?.buckets ?? [])].reduce((sum, { from, to }) => sum + to - from, 0)
+const bucketCount = ({ whole, edges }: Touched): number => countOf(whole) + countOf(edges?.buckets ?? nothing)
 
 function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, 'asked'>>): DruidPlan {
   const { question, request } = asking
-  const { text, shape, sources, terms, format, isDescending, limit, order, queryId, frame, bounds } = question
-  const { grid, spans, asked, open, window, whole, edges } = layout
-  const isCut = limit < (question.isAlone ? countOf(layout) : Number.POSITIVE_INFINITY)
+  const { text, sources, terms, format, isDescending, limit, order, queryId, frame, bounds } = question
+  const { open, ...places } = layout
+  const isCut = limit < (question.isAlone ? bucketCount(layout) : Number.POSITIVE_INFINITY)
   const isVerbatim = order === undefined && !isCut
-  const condition = { isSteady: question.isSteady, openEnd: open?.end }
   return {
+    ...places,
     text,
-    shape: shapeWith(shape, request),
-    grid,
-    window,
-    whole,
-    ...(edges === undefined ? {} : { edges }),
+    shape: shapeWith(question.shape, request),
     sources,
     knowsAllSources: true,
     lookbackMs: 0,
@@ -162,29 +116,23 @@ function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, '
     isFixedByPanes: true,
     isAsSent: isVerbatim && !bounds.isRelative && open === undefined,
     request,
-    spans,
-    asked,
     format,
     isDescending,
     limit: isCut ? limit : Number.POSITIVE_INFINITY,
     isUnlimited: isCut && !question.isAlone,
     order,
     queryId,
-    rewrite: (parts) => Buffer.from(frame.head + conditionOf(parts, condition) + frame.tail),
+    rewrite: (parts) =>
+      Buffer.from(frame.head + conditionOf(parts, question.isSteady, open?.end) + frame.tail),
     layOver: (others, now) => layOver(asking, others, now),
   }
-}
-
-interface Condition {
-  readonly isSteady: boolean
-  readonly openEnd: EpochMs | undefined
 }
 
 /**
  * Druid makes a local time of MILLIS_TO_TIMESTAMP(…), and where clocks are put back it then reads an hour too early;
  * milliseconds it compares as they are. Both become intervals of the native query.
  */
-function conditionOf(spans: readonly Span[], { isSteady, openEnd }: Condition): string {
+function conditionOf(spans: readonly Span[], isSteady: boolean, openEnd: EpochMs | undefined): string {
   const limit = (operator: string, at: EpochMs): string =>
     isSteady
       ? `__time ${operator} MILLIS_TO_TIMESTAMP(${at})`

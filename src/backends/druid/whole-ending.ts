@@ -1,18 +1,11 @@
 /** Whether an answer is all there. Druid sends status 200 before it has the rows, and breaks off where it then fails. */
-import { headerOf } from '../../core/headers.ts'
 import type { ResponseEnds } from '../backend.ts'
 import { scannerOf } from './rows.ts'
 import type { Ending } from './whole-reading.ts'
+import { bufferOf, hasContext, isReportedIncomplete } from './wire.ts'
 
-export function isWholeAnswer(
-  ending: Ending,
-  body: Uint8Array,
-  { headers, trailers }: ResponseEnds,
-): boolean {
-  if ((headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true') return false
-  // Any content (missing segments, intervals without any) means that the answer is incomplete.
-  const context = headerOf(headers, 'x-druid-response-context')
-  if (context !== undefined && context.trim() !== '{}') return false
+export function isWholeAnswer(ending: Ending, body: Uint8Array, response: ResponseEnds): boolean {
+  if (isReportedIncomplete(response) || hasContext(response)) return false
   return ending.container === 'list' ? isList(ending, body) : isLines(ending, body)
 }
 
@@ -21,7 +14,7 @@ const openBracket = 0x5b
 function isList({ end }: Ending, body: Uint8Array): boolean {
   if (body[0] !== openBracket) return false
   // The list is read as if it were one row: up to the bracket that closes it.
-  const scanner = scannerOf({ container: 'list', row: 'array', time: 0, headerRows: 0, end })
+  const scanner = scannerOf({ row: 'array', time: 0 })
   scanner.begin(0)
   const behind = scanner.find(body, body.length)
   return behind > 0 && isEqual(body, behind, end)
@@ -29,9 +22,8 @@ function isList({ end }: Ending, body: Uint8Array): boolean {
 
 /** Lines end with an empty one; csv without any row is that alone. */
 function isLines({ row, end }: Ending, body: Uint8Array): boolean {
-  if (row !== 'csv') return isEqual(body, body.length - end.length - 1, `\n${end}`)
-  if (!hasEvenQuotes(body)) return false
-  return isEqual(body, 0, end) || isEqual(body, body.length - end.length - 1, `\n${end}`)
+  const isEnded = isEqual(body, body.length - end.length - 1, `\n${end}`)
+  return row === 'csv' ? (isEnded || isEqual(body, 0, end)) && hasEvenQuotes(body) : isEnded
 }
 
 const quote = 0x22
@@ -43,8 +35,5 @@ function hasEvenQuotes(body: Uint8Array): boolean {
   return isEven
 }
 
-function isEqual(body: Uint8Array, from: number, text: string): boolean {
-  if (from < 0 || body.length - from !== text.length) return false
-  for (let i = 0; i < text.length; i++) if (body[from + i] !== text.charCodeAt(i)) return false
-  return true
-}
+const isEqual = (body: Uint8Array, from: number, text: string): boolean =>
+  from >= 0 && bufferOf(body).subarray(from).equals(Buffer.from(text))

@@ -19,7 +19,7 @@ const top: Query = { ...total, queryType: 'topN', dimension: 'page', metric: 'n'
 const boundary: Query = { queryType: 'timeBoundary', dataSource: 'wiki' }
 
 const read = (query: Query | string) =>
-  readWholeNative(typeof query === 'string' ? query : JSON.stringify(query), new Set(['tag']))
+  readWholeNative(typeof query === 'string' ? query : JSON.stringify(query), ['tag'])
 
 function reading(query: Query | string): WholeReading {
   const found = read(query)

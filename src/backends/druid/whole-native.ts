@@ -3,22 +3,19 @@
  * sources. Scans and searches are excluded: the order of their rows, and which of them come below a limit, is not
  * certain.
  */
-import { canonicalMembers, canonicalObject, canonicalText } from './canonical.ts'
+import { canonicalObject, canonicalText } from './canonical.ts'
 import { type ContextReading, readContext } from './context.ts'
 import type { Span } from './druid-plan.ts'
 import { printIntervals, readIntervals } from './intervals.ts'
-import { type JsonNode, type JsonObject, readJson } from './json.ts'
+import { type JsonNode, type JsonObject, readJsonObject } from './json.ts'
 import { contextFlag, isAbsent, textOf } from './lenient.ts'
-import { queryIdOf } from './native-query.ts'
-import { readDataSource, refuseOutsideData, tableText } from './native-source.ts'
+import { granularityName, queryIdOf, questionMembers } from './native-query.ts'
+import { readDataSource, refuseOutsideData } from './native-source.ts'
 import { nativePath } from './paths.ts'
-import type { Bypass } from './reasons.ts'
-import { listEnding, spanOf, type WholeReading, type WholeSources } from './whole-reading.ts'
+import { type Bypass, notDecomposable } from './reasons.ts'
+import { listEnding, spanOf, type WholeReading } from './whole-reading.ts'
 
 type Members = ReadonlyMap<string, JsonNode>
-
-const malformed = (detail: string): Bypass => ({ bypass: 'malformed_request', detail })
-const refused = (detail: string): Bypass => ({ bypass: 'not_decomposable', detail })
 
 /** By query type: the endpoint, and whether the query reads the rows of its intervals and nothing else. */
 const types: ReadonlyMap<string, Pick<WholeReading, 'endpoint'> & { readonly isBounded: boolean }> = new Map([
@@ -30,15 +27,14 @@ const types: ReadonlyMap<string, Pick<WholeReading, 'endpoint'> & { readonly isB
   ['segmentMetadata', { endpoint: 'segmentMetadata', isBounded: false }],
 ])
 
-export function readWholeNative(body: string, ignored: ReadonlySet<string>): WholeReading | Bypass {
-  const query = readJson(body)
-  if ('malformed' in query) return malformed(query.malformed)
-  if (query.kind !== 'object') return malformed('not an object')
+export function readWholeNative(body: string, ignored?: readonly string[]): WholeReading | Bypass {
+  const query = readJsonObject(body)
+  if ('bypass' in query) return query
   const { members } = query
   const type = types.get(textOf(members.get('queryType')) ?? '')
   if (type === undefined) return { bypass: 'other_query_type', detail: 'a type whose answers are not kept' }
-  if (type.isBounded && isWithoutRows(members)) return refused('granularity none, or none at all')
-  if (hasJavaScript(query)) return refused('JavaScript')
+  if (type.isBounded && isWithoutRows(members)) return notDecomposable('granularity none, or none at all')
+  if (hasJavaScript(query)) return notDecomposable('JavaScript')
   const sources = readSources(members.get('dataSource'))
   if ('bypass' in sources) return sources
   const context = readWholeContext(members.get('context'), ignored)
@@ -62,9 +58,7 @@ export function readWholeNative(body: string, ignored: ReadonlySet<string>): Who
 /** Buckets of a millisecond are rows as they are stored. */
 function isWithoutRows(members: Members): boolean {
   const granularity = members.get('granularity')
-  if (isAbsent(granularity)) return true
-  const name = granularity.kind === 'object' ? granularity.members.get('type') : granularity
-  return textOf(name)?.toLowerCase() === 'none'
+  return isAbsent(granularity) || granularityName(granularity) === 'none'
 }
 
 /** Scripts may read the time, or a random number. */
@@ -86,7 +80,9 @@ const nestedSources = new Set([
   'filter',
 ])
 
-function readSources(node: JsonNode | undefined): WholeSources | Bypass {
+type Sources = Pick<WholeReading, 'sources' | 'knowsAllSources'>
+
+function readSources(node: JsonNode | undefined): Sources | Bypass {
   if (isAbsent(node)) return { bypass: 'missing_parameter', detail: 'no dataSource' }
   const names = readDataSource(node)
   if (!('bypass' in names)) return { sources: names, knowsAllSources: true }
@@ -97,7 +93,7 @@ function readSources(node: JsonNode | undefined): WholeSources | Bypass {
 /** Flags that only matter where an answer is cut into buckets. */
 const wholeFlags = ['grandTotal', 'sortByDimsFirst']
 
-function readWholeContext(node: JsonNode | undefined, ignored: ReadonlySet<string>): ContextReading | Bypass {
+function readWholeContext(node: JsonNode | undefined, ignored?: readonly string[]): ContextReading | Bypass {
   if (isAbsent(node) || node.kind !== 'object') return readContext(node, ignored)
   const others = new Map(node.members)
   for (const flag of wholeFlags) others.delete(flag)
@@ -120,15 +116,9 @@ function readSpans(members: Members, isNeeded: boolean): readonly Span[] | Bypas
 }
 
 /** Intervals that are the same instants are one text; whatever is not understood is part of the text as it was written. */
-function questionOf(query: JsonObject, { kept }: ContextReading, spans: readonly Span[]): string {
-  const texts = canonicalMembers(query)
+function questionOf(query: JsonObject, context: ContextReading, spans: readonly Span[]): string {
+  const texts = questionMembers(query, context)
   if (spans.length > 0) texts.set('intervals', printIntervals(spans))
-  if (kept.size === 0) texts.delete('context')
-  else texts.set('context', canonicalObject(kept))
-  const dataSource = query.members.get('dataSource')!
-  texts.set('dataSource', tableText(dataSource) ?? texts.get('dataSource')!)
-  const granularity = textOf(query.members.get('granularity'))
-  if (granularity !== undefined) texts.set('granularity', JSON.stringify(granularity.toLowerCase()))
   return canonicalObject(texts)
 }
 

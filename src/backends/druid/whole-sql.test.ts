@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { WholeReading } from './whole-reading.ts'
 import { readWholeSql } from './whole-sql.ts'
 
-const options = { ignoredContext: new Set(['team']), sqlTimeZone: 'UTC' }
+const options = { ignoredContext: ['team'], sqlTimeZone: 'UTC' }
 const bounds = "__time >= TIMESTAMP '2026-01-01 00:00:00' AND __time < TIMESTAMP '2026-01-02 00:00:00'"
 const day = { from: Date.UTC(2026, 0, 1), to: Date.UTC(2026, 0, 2) }
 
@@ -163,7 +163,7 @@ for (const [query, reason, more] of refused) {
 }
 
 test('the limit of the session is part of the question, also where the operator calls it incidental', () => {
-  const ignoring = { ...options, ignoredContext: new Set(['sqlOuterLimit']) }
+  const ignoring = { ...options, ignoredContext: ['sqlOuterLimit'] }
   const body = JSON.stringify({ query: 'SELECT COUNT(*) FROM wiki', context: { sqlOuterLimit: 5 } })
   const found = readWholeSql('json', body, ignoring)
   assert.deepEqual(found, { bypass: 'limit', detail: 'sqlOuterLimit' })

@@ -42,19 +42,18 @@ function readsOf(
   if (isOutsideData) return known
   // Without a word for the current time no bound is relative: the instant of reading does not matter.
   const bounds = readBounds({ statement: plain, zone, parameters }, plain.where)
-  return { ...known, ...spanOf(bounds.spansAt(0) ?? []) }
+  return { ...known, ...spanOf(bounds.at(0) ?? []) }
 }
 
 /** Spaces, comments and a semicolon at the end do not show in an answer; everything else may. */
 function textOf(
   { query, others, parameters }: SqlBody,
   { tokens, select }: WholeStatement,
-  session: Session,
+  { kept, zone, terms }: Session,
 ): string {
   const asked = tokens.slice(select, -1)
   if (asked.at(-1)?.text === ';') asked.pop()
   const words = asked.map(({ from, to }) => query.slice(from, to)).join(' ')
-  const context = [...session.kept].sort(([a], [b]) => (a < b ? -1 : 1))
   const given = parameters.map(({ text }) => text)
-  return JSON.stringify([sqlPath, words, others, given, context, session.zone.name, session.terms])
+  return JSON.stringify([sqlPath, words, others, given, [...kept], zone.name, terms])
 }

@@ -1,17 +1,15 @@
-/** The parts of an HTTP request to Druid besides its body that decide whether the answer can be cached. */
+/** The parts of an HTTP exchange with Druid besides the bodies that decide whether the answer can be cached. */
 import { isUtf8 } from 'node:buffer'
 import { headerOf } from '../../core/headers.ts'
 import { fingerprintOf, maskForm } from '../../core/secrets.ts'
 import { percentDecoded } from '../../core/url.ts'
-import type { HeaderList, WireRequest } from '../backend.ts'
-import type { Bypass } from './reasons.ts'
+import type { HeaderList, ResponseEnds, WireRequest } from '../backend.ts'
+import { type Bypass, malformed, notDecomposable, unparseable } from './reasons.ts'
 
 const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 const smileType = /(?:^|,)[ \t]*application\/(?:x-jackson-)?smile\b/i
 const acceptsJson = /^(?:application\/json|application\/\*|\*\/\*)[ \t]*(?:;|$)/i
 const weightZero = /;[ \t]*q=0(?:\.0*)?[ \t]*(?:;|$)/i
-
-const malformed = (detail: string): Bypass => ({ bypass: 'malformed_request', detail })
 
 /** Why a request is not one with a JSON body and a JSON answer. */
 export function refuseWire({ headers, search }: WireRequest): Bypass | undefined {
@@ -21,7 +19,7 @@ export function refuseWire({ headers, search }: WireRequest): Bypass | undefined
 function refuseContent(headers: HeaderList): Bypass | undefined {
   if (headerOf(headers, 'content-encoding') !== undefined) return malformed('an encoded request body')
   if (headerOf(headers, 'if-none-match') !== undefined) {
-    return { bypass: 'not_decomposable', detail: 'If-None-Match: an entity tag is that of one whole answer' }
+    return notDecomposable('If-None-Match: an entity tag is that of one whole answer')
   }
   const type = headerOf(headers, 'content-type')
   // Without a type Druid takes the body for JSON.
@@ -57,11 +55,19 @@ function refuseSearch(search: string): Bypass | undefined {
 export const shapeWith = (shape: string, { search }: Pick<WireRequest, 'search'>): string =>
   search === '' ? shape : JSON.stringify([shape, maskForm(search, fingerprintOf)])
 
+/** Druid sends status 200 before it has the rows. */
+export const isReportedIncomplete = ({ trailers }: ResponseEnds): boolean =>
+  (headerOf(trailers, 'x-druid-response-complete') ?? 'true') !== 'true'
+
+/** Any content (missing segments, intervals without any) means that the answer is incomplete. */
+export const hasContext = ({ headers }: ResponseEnds): boolean =>
+  (headerOf(headers, 'x-druid-response-context') ?? '{}').trim() !== '{}'
+
 /** No dashboard has longer queries. */
 const maxBodyBytes = 1 << 20
 
 export function bodyTextOf({ body }: Pick<WireRequest, 'body'>): string | Bypass {
-  if (body.length > maxBodyBytes) return { bypass: 'unparseable_query', detail: 'the query is too long' }
+  if (body.length > maxBodyBytes) return unparseable('the query is too long')
   if (!isUtf8(body)) return malformed('a body that is not UTF-8')
   return bufferOf(body).toString('utf8')
 }

@@ -1,8 +1,7 @@
 /** Local time of a zone, as Joda-Time does it: literals, periods. Where a local time does not exist there is no answer. */
 import type { EpochMs } from '../../core/clock.ts'
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
-
-export const dayMs = 86_400_000
+import { addMonths, clockMs, dayMs, periodIn } from './iso.ts'
 
 /** Only names that both Joda and this runtime know: for any other name Druid silently takes GMT. */
 const knownZones: ReadonlySet<string> = new Set([
@@ -48,15 +47,10 @@ const period =
 export function parsePeriod(text: string): Period | undefined {
   const match = period.exec(text)
   if (match === null || text.length < 3) return undefined
-  const [years, months, weeks, days, hours, minutes, seconds] = match
-    .slice(1)
-    .map((digits) => Number(digits ?? 0)) as [number, number, number, number, number, number, number]
+  const parts = periodIn(match)
+  const { years, months, weeks, days } = parts
   if (years > 0 && months > 0) return undefined
-  return {
-    months: years * 12 + months,
-    days: weeks * 7 + days,
-    ms: ((hours * 60 + minutes) * 60 + seconds) * 1000,
-  }
+  return { months: years * 12 + months, days: weeks * 7 + days, ms: clockMs(parts) }
 }
 
 /** Months and days are added to local time, the rest to the instant. */
@@ -79,13 +73,4 @@ function moved(zone: Zone, at: EpochMs, move: (local: LocalMs) => LocalMs): Epoc
   const local = move(at + offset)
   if (!(Math.abs(local) <= farthest)) return undefined
   return offsetAt(zone, local - offset) === offset ? local - offset : instantAt(zone, local)
-}
-
-/** The last day of the month where the day does not exist. */
-function addMonths(local: LocalMs, months: number): LocalMs {
-  const date = new Date(local)
-  const first = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1)
-  const last = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months + 1, 0)).getUTCDate()
-  const time = ((local % dayMs) + dayMs) % dayMs
-  return first + (Math.min(date.getUTCDate(), last) - 1) * dayMs + time
 }

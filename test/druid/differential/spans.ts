@@ -20,7 +20,7 @@ export function bucketGrid({ name, buckets, dataSet }: Pick<Form, 'name' | 'buck
   const spans = dataSpans[dataSet]
   const range = { from: spans[0]!.from - wide, to: spans.at(-1)!.to + wide }
   const found = gridOf(buckets, range)
-  if ('grid' in found) return found.grid
+  if (!('bypass' in found)) return found
   throw new Error(`${name}: windows cannot be chosen by ${JSON.stringify(buckets)}: ${found.detail}`)
 }
 
