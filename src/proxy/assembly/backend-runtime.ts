@@ -25,7 +25,7 @@ import { Probation } from '../request/probation.ts'
 import { ModeSwitch, policiesOf, type Settings } from '../request/settings.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
 import type { QueueFigures } from '../upstream/slots.ts'
-import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
+import type { HttpUpstream, UpstreamOptions } from '../upstream/upstream.ts'
 import type { SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
 import { BackendLearning, type Evidence } from './backend-learning.ts'
 import { segmentsOf, upstreamOf } from './backend-upstream.ts'
@@ -50,9 +50,9 @@ export interface BackendRuntimeFigures {
 export interface DatabaseAddress {
   /** One URL, or those of several equal databases. */
   readonly urls: readonly string[]
-  readonly tls?: UpstreamSettings['tls']
-  readonly auth?: UpstreamSettings['auth']
-  readonly socket?: UpstreamSettings['socket']
+  readonly tls?: UpstreamOptions['tls']
+  readonly auth?: UpstreamOptions['auth']
+  readonly socket?: UpstreamOptions['socket']
 }
 
 export interface BackendRuntimeOptions {
