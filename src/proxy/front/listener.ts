@@ -15,7 +15,7 @@ import { GatheredMessage, type HttpRequest, StreamedMessage } from './body.ts'
 import { Connections, type Ending, noShortcut } from './connections.ts'
 import type { Asked, Reply } from './exchange.ts'
 import { HeadTurns } from './head-turns.ts'
-import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
+import { type SecureListener, secureListener } from './listener-tls.ts'
 import { writeRefusal } from './refusal.ts'
 import { Shortcut, type ShortcutOptions } from './shortcut.ts'
 import { openSocket } from './unix-socket.ts'
@@ -58,15 +58,15 @@ export async function openListener(
   answer: Answerer,
   answerPlain?: (request: Asked, reply: Reply) => void,
 ): Promise<Listener> {
-  const { limits, clock, tls, runtime = allOn, onCut } = options
+  const { limits, clock, tls, runtime = allOn, onCertificate, onCut } = options
   const { maxHeaderBytes } = limits
   const arrivals = options.arrivals ?? new Arrivals(new Budget(limits.memoryBytes), maxHeaderBytes)
-  const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
   const Message = runtime.pushedBodies ? GatheredMessage : StreamedMessage
   const serverOptions = { ...withoutTimers, maxHeaderSize: maxHeaderBytes, IncomingMessage: Message }
   // Node waits for a handshake for two minutes, whatever the limits are.
   const handshakeTimeout = Math.min(handshakeMs, limits.requestTimeoutMs)
-  const secure = tls && secureListener({ ...tls, clock, onChange }, { ...serverOptions, handshakeTimeout })
+  const secure =
+    tls && secureListener({ ...tls, clock, onCertificate }, { ...serverOptions, handshakeTimeout })
   const server = secure?.server ?? createServer(serverOptions)
   server.maxConnections = limits.maxConnections
   server.on('drop', () => onCut?.('connections'))
