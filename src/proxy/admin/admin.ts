@@ -39,8 +39,8 @@ export interface AdminOptions {
   /** The reasons for not being ready, as sentences. */
   readonly unready: () => readonly string[]
   /** Databases, stores, memory, flights: whatever is known now. */
-  readonly status: () => object | Promise<object>
-  /** Without secrets. A string is sent as text. */
+  readonly status: () => object
+  /** Without secrets. */
   readonly config: (mode: 'effective' | 'diff') => unknown
   /** Reads the configuration again; reports the result. */
   readonly reload: () => Promise<ReloadReport>

@@ -12,7 +12,7 @@ import type { MaybePromise } from '../../stores/store.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { type AdminAnswer, failure, json, jsonList, mistake } from './answer.ts'
 import { applyDeclaration } from './limits-apply.ts'
-import { auditPage, entriesOf, usagePage } from './limits-views.ts'
+import { auditPage, entriesOf, namesIn, usagePage } from './limits-views.ts'
 import type { AdminCall, Page, Pages } from './pages.ts'
 import { readObject } from './selection.ts'
 
@@ -136,12 +136,12 @@ async function change(call: LimitsCall, method: 'PUT' | 'DELETE'): Promise<Admin
 
 /** The system must be named: an omitted parameter must not mean every client. */
 function readTarget(parameters: URLSearchParams): LimitTarget | Misread {
-  const [entity, resource] = [parameters.get('entity'), parameters.get('resource')]
-  const isNamed = entity !== null || resource !== null
+  const target = namesIn(parameters)
+  const isNamed = Object.keys(target).length > 0
   if ((parameters.get('system') === '1') === isNamed) {
     return { mistake: 'name the owner of the limits: ?entity=, ?resource=, both, or ?system=1 alone' }
   }
-  return { ...(entity !== null && { entity }), ...(resource !== null && { resource }) }
+  return target
 }
 
 function readEdit(body: Buffer, target: LimitTarget): LimitEdit | Misread {

@@ -134,7 +134,7 @@ async function status(options: AdminOptions, parameters: URLSearchParams): Promi
     node: process.versions.node,
     now: new Date(clock.now()).toISOString(),
     uptimeSeconds: Math.floor(process.uptime()),
-    ...(await own()),
+    ...own(),
     recorder: { records: recorder.count, bytes: recorder.bytes, subscribers: recorder.subscribers },
     shapes: top.size,
     logLinesDropped: log.dropped,
@@ -151,8 +151,7 @@ const metrics = ({ telemetry }: AdminOptions): AdminAnswer => ({
 function config(options: AdminOptions, parameters: URLSearchParams): AdminAnswer {
   const mode = parameters.get('mode') ?? 'effective'
   if (mode !== 'effective' && mode !== 'diff') return mistake('mode is effective or diff')
-  const value = options.config(mode)
-  return typeof value === 'string' ? text(200, value.trimEnd()) : json(value)
+  return json(options.config(mode))
 }
 
 async function shapes(options: AdminOptions, parameters: URLSearchParams): Promise<AdminAnswer> {
