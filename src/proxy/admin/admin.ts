@@ -12,18 +12,17 @@ import { bodyOf } from '../front/body.ts'
 import { openListener } from '../front/listener.ts'
 import { limitsOf } from '../limits.ts'
 import { type AdminAnswer, failure } from './answer.ts'
-import type { FleetAccess } from './fleet.ts'
 import { Guard } from './guard.ts'
 import type { LimitsAccess } from './limits.ts'
 import { LiveRequests } from './live.ts'
 import { type Page, pagesOf } from './pages.ts'
 import type { PurgeAccess } from './purge.ts'
 import type { RunReport } from './run.ts'
-import type { ShadowAccess } from './shadow.ts'
+import type { ShadowPagesOptions } from './shadow.ts'
 import type { TtlAccess } from './ttl.ts'
 
-export interface AdminOptions {
-  /** host:port; port 0 takes a free one. */
+export interface AdminOptions extends PurgeAccess, ShadowPagesOptions, TtlAccess, LimitsAccess {
+  /** host:port, where port 0 takes a free one, or unix:/path. */
   readonly listen: string
   readonly clock: Clock
   readonly version: string
@@ -46,16 +45,6 @@ export interface AdminOptions {
   readonly reload: () => Promise<ReloadReport>
   /** Databases by name; the first is meant where none is named. */
   readonly databases: () => ReadonlyMap<string, AdminDatabase>
-  /** Purging, where there is something to purge. */
-  readonly purge?: PurgeAccess['purge']
-  /** Modes, and the findings of shadow mode. */
-  readonly shadow?: ShadowAccess
-  /** The TTLs of each database, and the learned rates. */
-  readonly ttl?: TtlAccess['ttl']
-  /** The nodes that share a store with this one, where one can be shared. */
-  readonly fleet?: FleetAccess['fleet']
-  /** The limits of clients, their remaining tokens, and their usage. */
-  readonly limits?: LimitsAccess['limits']
 }
 
 export interface ReloadReport {
@@ -86,7 +75,7 @@ const usualBodyBytes = 1024 * 1024
 
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { clock, telemetry, listen } = options
-  const guard = new Guard({ listen, names: options.names ?? [], token: options.token })
+  const guard = new Guard(options)
   const live = new LiveRequests(telemetry.recorder, clock)
   const desk = { options, guard, pages: pagesOf(options, live) }
   const listener = await openListener(

@@ -6,6 +6,7 @@ import { addCounts, addLists, quantileOf } from '../fleet/merge.ts'
 import type { Counts } from '../fleet/summary.ts'
 
 export interface FleetAccess {
+  /** The nodes that share a store with this one, where one can be shared. */
   readonly fleet?: Pick<Fleet, 'view'> | undefined
 }
 

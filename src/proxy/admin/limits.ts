@@ -17,7 +17,7 @@ import type { AdminCall, Page, Pages } from './pages.ts'
 import { readObject } from './selection.ts'
 
 export interface LimitsAccess {
-  /** Undefined while the configuration has no quotas. */
+  /** The limits of clients, their remaining tokens, and their usage; undefined while the configuration has no quotas. */
   readonly limits?: (() => AdminLimits | undefined) | undefined
   readonly clock: Pick<Clock, 'now'>
   readonly telemetry: Pick<Telemetry, 'log'>

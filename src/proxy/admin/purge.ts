@@ -19,6 +19,7 @@ import {
 } from './selection.ts'
 
 export interface PurgeAccess extends FleetAccess {
+  /** Where there is something to purge. */
   readonly purge?:
     | Pick<Purge, 'backends' | 'count' | 'run' | 'markChanged' | 'marks' | 'isShared'>
     | undefined

@@ -34,6 +34,7 @@ export interface ModeChange {
 const folder = '/-/shadow/'
 
 export interface ShadowPagesOptions extends FleetAccess {
+  /** Modes, and the findings of shadow mode. */
   readonly shadow?: ShadowAccess | undefined
 }
 

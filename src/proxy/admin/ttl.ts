@@ -12,7 +12,7 @@ import { unknownBackend } from './selection.ts'
 import { readSpan } from './time.ts'
 
 export interface TtlAccess {
-  /** By name. */
+  /** The TTLs of each database, and the learned rates; by name. */
   readonly ttl?: (() => ReadonlyMap<string, TtlDatabase>) | undefined
   readonly clock: Pick<Clock, 'now'>
   readonly telemetry: Pick<Telemetry, 'log'>

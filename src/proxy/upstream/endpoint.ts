@@ -1,12 +1,12 @@
 /** One URL of a database: its connections, its certificates, its health. */
 import type { Dispatcher } from 'undici'
-import type { Clock } from '../../core/clock.ts'
 import { Pool } from '../../core/undici.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import { TlsFiles, type TlsPaths } from '../tls-files.ts'
 import { authorizationOf } from './credentials.ts'
 import { messageOf } from './errors.ts'
 import { Health, type HealthState } from './health.ts'
+import type { UpstreamOptions } from './upstream.ts'
 
 /** There is no way to leave certificates unverified, and there will be none. */
 export interface UpstreamTls extends TlsPaths {
@@ -14,13 +14,8 @@ export interface UpstreamTls extends TlsPaths {
   readonly serverName?: string | undefined
 }
 
-export interface EndpointOptions {
+export interface EndpointOptions extends Pick<UpstreamOptions, 'clock' | 'connections' | 'tls' | 'socket'> {
   readonly url: URL
-  readonly clock: Clock
-  readonly connections: number
-  readonly tls?: UpstreamTls | undefined
-  /** A unix socket to connect to instead of the host of the URL. */
-  readonly socket?: string | undefined
 }
 
 export interface UpstreamState extends HealthState {
