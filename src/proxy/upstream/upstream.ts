@@ -83,7 +83,7 @@ export class HttpUpstream implements Upstream {
   }
 
   upstreams(): UpstreamState[] {
-    return [...this.#endpoints].map((each) => each.state)
+    return this.#endpoints.all.map((each) => each.state)
   }
 
   send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall {
@@ -109,7 +109,7 @@ export class HttpUpstream implements Upstream {
 
   async close(): Promise<void> {
     this.#probeTimer?.cancel()
-    await Promise.all([...this.#endpoints].map((each) => each.close()))
+    await Promise.all(this.#endpoints.all.map((each) => each.close()))
   }
 
   #requestHeaders(headers: HeaderList): string[] {
@@ -164,7 +164,7 @@ export class HttpUpstream implements Upstream {
 
   #probeLater(probe: ProbeOptions): void {
     this.#probeTimer = this.#options.clock.after(probe.intervalMs, () => {
-      for (const endpoint of this.#endpoints) this.#probe(endpoint, probe)
+      for (const endpoint of this.#endpoints.all) this.#probe(endpoint, probe)
       this.#probeLater(probe)
     })
   }
