@@ -230,6 +230,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.send(status, kept, { bytes: body, release: () => {} })
   }
 
+  /** Sends bytes that are released when the client has them, or is gone. */
   send(status: number, headers: HeaderList, body: Written): void {
     if (this.isGone || this.hasBegun) {
       body.release()
