@@ -1,28 +1,37 @@
 /** Every limit and its default, in one place; docs/reference/limits.md is checked against it. */
 
-export interface Limits {
-  readonly memoryBytes: number
-  readonly maxAnswerBytes: number
-  readonly maxHeaderBytes: number
-  readonly maxRequestBytes: number
-  readonly maxRequests: number
-  readonly maxConnections: number
-  readonly planningMs: number
-  readonly maxConnectionsPerAddress: number
-  readonly maxIncompletePerAddress: number
-  readonly maxBuckets: number
-  readonly maxBucketsPerShape: number
-  readonly upstreamConnections: number
-  readonly upstreamTimeoutMs: number
-  readonly requestTimeoutMs: number
-  readonly writeTimeoutMs: number
-  readonly minRateBytes: number
-  readonly maxStaleMs: number
-  readonly patienceMs: { readonly slow: number; readonly down: number }
-  readonly storeTimeoutMs: number
-  readonly retentionMs: number
-  readonly drainMs: number
+const MiB = 1024 * 1024
+const minute = 60_000
+
+const usual = {
+  memoryBytes: 512 * MiB,
+  maxAnswerBytes: 64 * MiB,
+  maxHeaderBytes: MiB,
+  maxRequestBytes: 10 * MiB,
+  maxRequests: 1024,
+  maxConnections: 10_000,
+  planningMs: 2_000,
+  maxConnectionsPerAddress: 5_000,
+  maxIncompletePerAddress: 512,
+  maxBuckets: 11_001,
+  maxBucketsPerShape: 100_000,
+  upstreamConnections: 64,
+  upstreamTimeoutMs: 2.5 * minute,
+  requestTimeoutMs: minute,
+  writeTimeoutMs: minute,
+  minRateBytes: 1024,
+  maxStaleMs: 15 * minute,
+  patienceMs: { slow: 10_000, down: 1_000 },
+  storeTimeoutMs: 1_000,
+  retentionMs: 24 * 60 * minute,
+  drainMs: minute / 2,
 }
+
+export type Limits = Readonly<typeof usual>
+
+export const defaultLimits: Limits = Object.freeze(usual)
+
+export const limitsOf = (given: Partial<Limits> = {}): Limits => Object.freeze({ ...defaultLimits, ...given })
 
 /** Also the rows of the reference page. */
 export const limitDescriptions: Readonly<Record<keyof Limits, string>> = {
@@ -54,32 +63,3 @@ export const limitDescriptions: Readonly<Record<keyof Limits, string>> = {
   retentionMs: 'buckets are kept this long after they were fetched, memory permitting',
   drainMs: 'how long requests in progress may take to finish after SIGTERM',
 }
-
-const MiB = 1024 * 1024
-const minute = 60_000
-
-export const defaultLimits: Limits = Object.freeze({
-  memoryBytes: 512 * MiB,
-  maxAnswerBytes: 64 * MiB,
-  maxHeaderBytes: MiB,
-  maxRequestBytes: 10 * MiB,
-  maxRequests: 1024,
-  maxConnections: 10_000,
-  planningMs: 2_000,
-  maxConnectionsPerAddress: 5_000,
-  maxIncompletePerAddress: 512,
-  maxBuckets: 11_001,
-  maxBucketsPerShape: 100_000,
-  upstreamConnections: 64,
-  upstreamTimeoutMs: 2.5 * minute,
-  requestTimeoutMs: minute,
-  writeTimeoutMs: minute,
-  minRateBytes: 1024,
-  maxStaleMs: 15 * minute,
-  patienceMs: { slow: 10_000, down: 1_000 },
-  storeTimeoutMs: 1_000,
-  retentionMs: 24 * 60 * minute,
-  drainMs: minute / 2,
-})
-
-export const limitsOf = (given: Partial<Limits> = {}): Limits => Object.freeze({ ...defaultLimits, ...given })

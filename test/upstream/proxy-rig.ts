@@ -14,11 +14,7 @@ import { commonOf } from '../../src/proxy/assembly/common.ts'
 import { GatheredMessage } from '../../src/proxy/front/body.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Handler } from '../../src/proxy/request/handler.ts'
-import {
-  type ForwardRequest,
-  HttpUpstream,
-  type UpstreamSettings,
-} from '../../src/proxy/upstream/upstream.ts'
+import { type ForwardRequest, HttpUpstream, type UpstreamOptions } from '../../src/proxy/upstream/upstream.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 import { ladder } from '../../src/ttl/ladder.ts'
@@ -94,18 +90,17 @@ export const pemOf = ({ cert, key }: KeyPair): ServerOptions => ({
 export interface Rig {
   readonly upstream: HttpUpstream
   readonly clock: FakeClock
-  settings(changed: Partial<UpstreamSettings>): UpstreamSettings
 }
 
-export type Given = Partial<UpstreamSettings> & Pick<UpstreamSettings, 'url'>
+export type Given = Partial<UpstreamOptions> & Pick<UpstreamOptions, 'url'>
 
 export function startUpstream(t: TestContext, given: Given): Rig {
   const clock = fakeClock(NOW)
   // Forwarded requests use three quarters of them at most.
-  const base = { connections: 16, idleTimeoutMs: 60_000, ...given }
-  const upstream = new HttpUpstream({ ...base, clock, via: 'windowpane-test' })
+  const base = { connections: 16, idleTimeoutMs: 60_000, clock, via: 'windowpane-test' }
+  const upstream = new HttpUpstream({ ...base, ...given })
   t.after(() => upstream.close())
-  return { upstream, clock, settings: (changed) => ({ ...base, ...changed }) }
+  return { upstream, clock }
 }
 
 export interface Reply {

@@ -136,22 +136,3 @@ test('a probe finds out which are down and which are back; clients risk nothing'
   await until(() => health(two).join() === 'true,false')
   assert.equal((await pass(upstream)).status, 200)
 })
-
-test('settings change under load: no request fails, remaining databases keep their state', async (t) => {
-  const two = await startTwo(t)
-  const { a, b, upstream } = two
-  const third = await startDatabase(t)
-  const traffic = load(upstream)
-  await traffic.passed(30)
-  upstream.configure(two.settings({ url: [b.url, third.url] }))
-  await traffic.passed(10)
-  const before = a.seen.length
-  await traffic.passed(50)
-  assert.equal(a.seen.length, before)
-  assert.equal(third.seen.length, 0)
-  assert.deepEqual(await traffic.stop(), [])
-  await b.goDown()
-  await passMany(two, 3)
-  upstream.configure(two.settings({ url: [a.url, b.url] }))
-  assert.deepEqual(health(two), [true, false])
-})

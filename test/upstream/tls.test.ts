@@ -113,7 +113,7 @@ test('unusable files: reported, and read again', needsOpenssl, async (t) => {
   // The database is not to blame.
   assert.equal(upstream.upstreams()[0]!.healthy, true)
   copyFileSync(ours.cert, ca)
-  upstream.reload()
+  await clock.advance(1_000)
   assert.equal((await pass(upstream)).status, 200)
 })
 

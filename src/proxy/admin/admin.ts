@@ -11,19 +11,18 @@ import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { bodyOf } from '../front/body.ts'
 import { openListener } from '../front/listener.ts'
 import { limitsOf } from '../limits.ts'
-import type { AdminAnswer } from './answer.ts'
-import type { FleetAccess } from './fleet.ts'
+import { type AdminAnswer, failure } from './answer.ts'
 import { Guard } from './guard.ts'
 import type { LimitsAccess } from './limits.ts'
 import { LiveRequests } from './live.ts'
-import { type AdminCall, type Page, pagesOf } from './pages.ts'
+import { type Page, pagesOf } from './pages.ts'
 import type { PurgeAccess } from './purge.ts'
 import type { RunReport } from './run.ts'
-import type { ShadowAccess } from './shadow.ts'
+import type { ShadowPagesOptions } from './shadow.ts'
 import type { TtlAccess } from './ttl.ts'
 
-export interface AdminOptions {
-  /** host:port; port 0 takes a free one. */
+export interface AdminOptions extends PurgeAccess, ShadowPagesOptions, TtlAccess, LimitsAccess {
+  /** host:port, where port 0 takes a free one, or unix:/path. */
   readonly listen: string
   readonly clock: Clock
   readonly version: string
@@ -39,23 +38,13 @@ export interface AdminOptions {
   /** The reasons for not being ready, as sentences. */
   readonly unready: () => readonly string[]
   /** Databases, stores, memory, flights: whatever is known now. */
-  readonly status: () => object | Promise<object>
-  /** Without secrets. A string is sent as text. */
+  readonly status: () => object
+  /** Without secrets. */
   readonly config: (mode: 'effective' | 'diff') => unknown
   /** Reads the configuration again; reports the result. */
   readonly reload: () => Promise<ReloadReport>
   /** Databases by name; the first is meant where none is named. */
   readonly databases: () => ReadonlyMap<string, AdminDatabase>
-  /** Purging, where there is something to purge. */
-  readonly purge?: PurgeAccess['purge']
-  /** Modes, and the findings of shadow mode. */
-  readonly shadow?: ShadowAccess
-  /** The TTLs of each database, and the learned rates. */
-  readonly ttl?: TtlAccess['ttl']
-  /** The nodes that share a store with this one, where one can be shared. */
-  readonly fleet?: FleetAccess['fleet']
-  /** The limits of clients, their remaining tokens, and their usage. */
-  readonly limits?: LimitsAccess['limits']
 }
 
 export interface ReloadReport {
@@ -86,23 +75,16 @@ const usualBodyBytes = 1024 * 1024
 
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { clock, telemetry, listen } = options
-  const guard = new Guard({ listen, names: options.names ?? [], token: options.token })
+  const guard = new Guard(options)
   const live = new LiveRequests(telemetry.recorder, clock)
-  const desk = new Desk(options, guard, pagesOf(options, live))
+  const desk = { options, guard, pages: pagesOf(options, live) }
   const listener = await openListener(
     { address: listen, flag: '--admin.listen', limits, clock },
-    (request, response) => {
-      void desk.answer(request, response)
-    },
+    (request, response) => void respond(desk, request, response),
   )
   if (!guard.isLocal && options.token() === undefined) {
-    telemetry.log.line(
-      'warn',
-      'the admin listener can be reached from other machines and requires no token',
-      {
-        url: listener.url,
-      },
-    )
+    const message = 'the admin listener can be reached from other machines and requires no token'
+    telemetry.log.line('warn', message, { url: listener.url })
   }
   return {
     url: listener.url,
@@ -113,74 +95,65 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   }
 }
 
-class Desk {
-  readonly #options: AdminOptions
-  readonly #guard: Guard
-  readonly #pages: ReadonlyMap<string, Page>
+interface Desk {
+  readonly options: AdminOptions
+  readonly guard: Guard
+  readonly pages: ReadonlyMap<string, Page>
+}
 
-  constructor(options: AdminOptions, guard: Guard, pages: ReadonlyMap<string, Page>) {
-    this.#options = options
-    this.#guard = guard
-    this.#pages = pages
+async function respond(desk: Desk, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.on('error', () => {})
+  try {
+    const answer = await answerOf(desk, request, response)
+    if (answer !== 'taken') await write(response, answer)
+  } catch (error) {
+    desk.options.telemetry.log.line('error', 'the admin listener failed', { detail: String(error) })
+    if (response.headersSent) response.destroy()
+    else await write(response, failure(500, 'internal error; the log has more'))
   }
+}
 
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.on('error', () => {})
-    try {
-      const answer = await this.#find(request, response)
-      if (answer !== 'taken') await write(response, answer)
-    } catch (error) {
-      this.#options.telemetry.log.line('error', 'the admin listener failed', { detail: String(error) })
-      if (response.headersSent) response.destroy()
-      else await write(response, failure(500, 'internal error; the log has more'))
-    }
+async function answerOf(
+  { options, guard, pages }: Desk,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<AdminAnswer | 'taken'> {
+  const { method = 'GET', headers } = request
+  const url = URL.parse(request.url ?? '/', 'http://admin')
+  const page = url === null ? undefined : pageAt(pages, url.pathname)
+  // An unauthorised client may only learn that the listener exists: host names and tokens are checked before pages.
+  const rejection = guard.checkOrigin(headers) ?? (page?.isOpen ? undefined : guard.checkToken(headers))
+  if (rejection !== undefined)
+    return { ...failure(rejection.status, rejection.message), ...challenge(rejection) }
+  if (page === undefined)
+    return failure(404, `there is nothing here; ${request.headers.host ?? ''}/ lists the pages`)
+  if (!page.methods.includes(method === 'HEAD' ? 'GET' : method)) {
+    const allow = page.methods.join(', ')
+    return { ...failure(405, `use ${allow}`), headers: { Allow: allow } }
   }
+  const { isWriting = false, maxBodyBytes = usualBodyBytes } = page
+  const isChange = typeof isWriting === 'function' ? isWriting(url!.searchParams, method) : isWriting
+  if (isChange && !options.allowsWrites()) {
+    return failure(403, 'this listener is read-only; admin.allowWrites changes that')
+  }
+  const body = method === 'POST' || method === 'PUT' ? await bodyOf(request, maxBodyBytes) : noBytes
+  if (typeof body === 'string') {
+    response.shouldKeepAlive = false
+    return failure(413, `a body may have ${maxBodyBytes} bytes`)
+  }
+  const { pathname: path, searchParams: parameters } = url!
+  return page.answer({ request, response, path, parameters, body })
+}
 
-  async #find(request: IncomingMessage, response: ServerResponse): Promise<AdminAnswer | 'taken'> {
-    const { method = 'GET', headers } = request
-    const url = URL.parse(request.url ?? '/', 'http://admin')
-    const page = url === null ? undefined : this.#pageAt(url.pathname)
-    // An unauthorised client may only learn that the listener exists: host names and tokens are checked before pages.
-    const rejection =
-      this.#guard.checkOrigin(headers) ?? (page?.isOpen ? undefined : this.#guard.checkToken(headers))
-    if (rejection !== undefined)
-      return { ...failure(rejection.status, rejection.message), ...challenge(rejection) }
-    if (page === undefined)
-      return failure(404, `there is nothing here; ${request.headers.host ?? ''}/ lists the pages`)
-    if (!page.methods.includes(method === 'HEAD' ? 'GET' : method)) {
-      const allow = page.methods.join(', ')
-      return { ...failure(405, `use ${allow}`), headers: { Allow: allow } }
-    }
-    const { isWriting = false, maxBodyBytes = usualBodyBytes } = page
-    const isChange = typeof isWriting === 'function' ? isWriting(url!.searchParams, method) : isWriting
-    if (isChange && !this.#options.allowsWrites()) {
-      return failure(403, 'this listener is read-only; admin.allowWrites changes that')
-    }
-    const body = method === 'POST' || method === 'PUT' ? await bodyOf(request, maxBodyBytes) : noBytes
-    if (typeof body === 'string') {
-      response.shouldKeepAlive = false
-      return failure(413, `a body may have ${maxBodyBytes} bytes`)
-    }
-    const { pathname: path, searchParams: parameters } = url!
-    return page.answer({ request, response, path, parameters, body } satisfies AdminCall)
-  }
-
-  #pageAt(path: string): Page | undefined {
-    const folder = this.#pages.get(path.slice(0, path.lastIndexOf('/') + 1))
-    return this.#pages.get(path) ?? (folder?.isFolder ? folder : undefined)
-  }
+function pageAt(pages: Desk['pages'], path: string): Page | undefined {
+  const folder = pages.get(path.slice(0, path.lastIndexOf('/') + 1))
+  return pages.get(path) ?? (folder?.isFolder ? folder : undefined)
 }
 
 const noBytes = Buffer.alloc(0)
 
 const challenge = ({ status }: { status: number }) =>
   status === 401 ? { headers: { 'WWW-Authenticate': 'Bearer realm="windowpane"' } } : {}
-
-const failure = (status: number, message: string): AdminAnswer => ({
-  status,
-  type: 'text/plain; charset=utf-8',
-  body: [`windowpane: ${message}\n`],
-})
 
 /** Piece by piece: between two of them requests have their turn. */
 async function write(response: ServerResponse, { status, type, body, headers }: AdminAnswer): Promise<void> {

@@ -37,4 +37,7 @@ function* piecesOf(items: readonly object[]): Iterable<string> {
   yield items.length === 0 ? '[]\n' : '\n]\n'
 }
 
-export const mistake = (sentence: string): AdminAnswer => text(400, `windowpane: ${sentence}`)
+export const failure = (status: number, sentence: string): AdminAnswer =>
+  text(status, `windowpane: ${sentence}`)
+
+export const mistake = (sentence: string): AdminAnswer => failure(400, sentence)

@@ -1,8 +1,7 @@
 /** `POST /-/explain`: reads the request to explain, explains it and, where requested, runs it. */
 import type { IncomingMessage } from 'node:http'
-import type { Backend, Flavour, Plan, WireRequest } from '../../backends/backend.ts'
+import type { Flavour, Plan, WireRequest } from '../../backends/backend.ts'
 import type { WholePlan } from '../../backends/whole-answers.ts'
-import type { Clock } from '../../core/clock.ts'
 import { validateHeaderName, validateHeaderValue } from '../../core/node-http.ts'
 import { type Explanation, explainBypass } from '../../engine/explain/explain.ts'
 import { explainWhole } from '../../engine/explain/explain-whole.ts'
@@ -11,22 +10,18 @@ import { readDemands } from '../../engine/http/demands.ts'
 import { identityOf } from '../../engine/http/identity.ts'
 import { planRequest } from '../../engine/http/plan-request.ts'
 import type { IntervalCache } from '../../engine/interval-cache.ts'
-import type { WholeCache } from '../../engine/objects/whole-cache.ts'
 import { WholeRules } from '../../engine/objects/whole-terms.ts'
 import { rewritePlan } from '../../engine/rewrites.ts'
 import type { Demands } from '../../engine/trip.ts'
 import { readTarget } from '../request/incoming.ts'
-import { type Settings, termsFor } from '../request/settings.ts'
+import { termsFor } from '../request/settings.ts'
+import type { WholeOptions } from '../request/whole.ts'
 
 /** The parts of one database that a request would meet. */
-export interface ExplainParts {
-  readonly backend: Backend
+export interface ExplainParts extends Omit<WholeOptions, 'flavour'> {
   /** Only the known flavour: the database is not queried. */
   readonly flavour: { readonly current: Flavour }
   readonly cache: Pick<IntervalCache, 'explain'>
-  readonly whole?: WholeCache | undefined
-  readonly settings: () => Settings
-  readonly clock: Clock
   /** Why the mode is shadow although another one is configured. */
   readonly heldBack?: () => string | undefined
 }

@@ -61,7 +61,7 @@ async function report(fleet: ReturnType<typeof fleetOf>, search = '') {
   for (let i = 0; i < 100; i++) log.equal('main', 'hit')
   const state = { mode: 'shadow', configured: 'on', isOverridden: true } as const
   const modes = new Map([['main', { state, set: async () => ({ was: 'on', isShared: true }) as const }]])
-  const page = shadowPages({ shadow: { log, modes }, fleet }).get('/-/shadow')!
+  const page = shadowPages({ shadow: { log, modes }, fleet })['/-/shadow']!
   const answer = (await page.answer({ parameters: new URLSearchParams(search) } as AdminCall)) as AdminAnswer
   const text = [...answer.body].join('')
   return {

@@ -6,23 +6,18 @@ import { addCounts, addLists, quantileOf } from '../fleet/merge.ts'
 import type { Counts } from '../fleet/summary.ts'
 
 export interface FleetAccess {
+  /** The nodes that share a store with this one, where one can be shared. */
   readonly fleet?: Pick<Fleet, 'view'> | undefined
 }
 
 /** A change made at one node holds at all that share the store after this long. */
 const reachSeconds = 5
 
-export interface Chosen {
-  readonly nodes: readonly FleetNode[]
-  /** Why nodes may be missing. */
-  readonly trouble: string | undefined
-}
-
 /** `?node=` by name or id; by default all that are up. */
 export async function chooseNodes(
   { fleet }: FleetAccess,
   parameters: URLSearchParams,
-): Promise<Chosen | { readonly mistake: string }> {
+): Promise<FleetView | { readonly mistake: string }> {
   const wanted = parameters.get('node')
   const view = await fleet?.view()
   if (view === undefined) {
@@ -50,7 +45,7 @@ export async function reachOf({ fleet }: FleetAccess, isShared: boolean): Promis
 }
 
 /** The part of `/-/status` about nodes. */
-export function viewOfFleet({ nodes, trouble }: FleetView | Chosen): object {
+export function viewOfFleet({ nodes, trouble }: FleetView): object {
   const up = nodes.filter(({ state }) => state === 'up')
   const state = trouble !== undefined ? 'unreachable' : up.length > 1 ? 'shared' : 'alone'
   return {

@@ -4,15 +4,9 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { socketPathOf } from '../../core/socket-address.ts'
+import type { AdminOptions } from './admin.ts'
 
-export interface GuardOptions {
-  /** host:port or unix:/path, as configured. */
-  readonly listen: string
-  /** Further names by which it is called; those of loopback are always known. */
-  readonly names: readonly string[]
-  /** Undefined: none is needed. Empty: the token is missing, and every request is rejected. */
-  readonly token: () => string | undefined
-}
+type GuardOptions = Pick<AdminOptions, 'listen' | 'names' | 'token'>
 
 export interface Rejection {
   readonly status: 401 | 403
@@ -27,9 +21,10 @@ export class Guard {
 
   constructor(options: GuardOptions) {
     this.#options = options
-    const own = hostOf(options.listen)
-    this.#names = new Set([own, ...options.names].map((name) => name.toLowerCase()))
-    this.#isSocket = socketPathOf(options.listen) !== undefined
+    const { listen, names = [] } = options
+    const own = hostOf(listen)
+    this.#names = new Set([own, ...names].map((name) => name.toLowerCase()))
+    this.#isSocket = socketPathOf(listen) !== undefined
     this.#isLoopback = isLoopback(own)
   }
 

@@ -1,7 +1,7 @@
 /** Lists of limits, usage and changes as the admin listener shows them. */
 import type { Limit } from '../../limits/limit.ts'
 import type { BaseLimits, ListedRow } from '../../limits/registry.ts'
-import { levelOf, setNameOf } from '../../limits/registry-rows.ts'
+import { type LimitTarget, levelOf, setNameOf } from '../../limits/registry-rows.ts'
 import { maxUsageWindows, type UsageInWindow, type UsageQuery } from '../../limits/usage.ts'
 import { type UsageKind, usageKinds, windowMs } from '../../limits/usage-window.ts'
 import { iso } from '../../telemetry/texts.ts'
@@ -55,7 +55,7 @@ export async function auditPage({ limits, parameters }: LimitsCall): Promise<Adm
 
 const maxAudited = 10_000
 
-const namesIn = (parameters: URLSearchParams): { entity?: string; resource?: string } => {
+export const namesIn = (parameters: URLSearchParams): LimitTarget => {
   const [entity, resource] = [parameters.get('entity'), parameters.get('resource')]
   return { ...(entity !== null && { entity }), ...(resource !== null && { resource }) }
 }

@@ -10,14 +10,14 @@ import type { LimitTarget } from '../../limits/registry-rows.ts'
 import type { UsageCounter, UsageInWindow, UsageQuery } from '../../limits/usage.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
-import { type AdminAnswer, json, jsonList, mistake, text } from './answer.ts'
+import { type AdminAnswer, failure, json, jsonList, mistake } from './answer.ts'
 import { applyDeclaration } from './limits-apply.ts'
-import { auditPage, entriesOf, usagePage } from './limits-views.ts'
-import type { AdminCall, Page } from './pages.ts'
+import { auditPage, entriesOf, namesIn, usagePage } from './limits-views.ts'
+import type { AdminCall, Page, Pages } from './pages.ts'
 import { readObject } from './selection.ts'
 
 export interface LimitsAccess {
-  /** Undefined while the configuration has no quotas. */
+  /** The limits of clients, their remaining tokens, and their usage; undefined while the configuration has no quotas. */
   readonly limits?: (() => AdminLimits | undefined) | undefined
   readonly clock: Pick<Clock, 'now'>
   readonly telemetry: Pick<Telemetry, 'log'>
@@ -40,48 +40,36 @@ export interface LimitsCall extends AdminCall {
 
 const maxDeclarationBytes = 16 * 1024 * 1024
 
-export function limitPages({ limits, ...access }: LimitsAccess): ReadonlyMap<string, Page> {
-  if (limits === undefined) return new Map()
+export function limitPages({ limits, ...access }: LimitsAccess): Pages {
+  if (limits === undefined) return {}
   const page = (answer: (call: LimitsCall) => Promise<AdminAnswer>, rest: Omit<Page, 'answer'>): Page => ({
     ...rest,
     answer: (call) => answered(answer, call, { limits: limits(), access }),
   })
-  return new Map<string, Page>([
-    [
-      '/-/limits',
-      page(answer, {
-        methods: ['GET', 'PUT', 'DELETE'],
-        about:
-          'GET lists the stored limits; ?entity= &resource= shows the limits in force and their remaining tokens. PUT {"limits"} or {"parent"} sets, DELETE removes the limits of ?system=1, ?resource=, ?entity= or both; ?by= names the author. Only PUT and DELETE need writes',
-        isWriting: (_, method) => method === 'PUT' || method === 'DELETE',
-      }),
-    ],
-    [
-      '/-/limits/apply',
-      page(applyDeclaration, {
-        methods: ['POST'],
-        about:
-          'sets the limits to a declaration {"limits", "resources", "entities"}; ?dryRun=1 only lists the changes; ?adopt=1 also changes limits that were set in another way; ?by=',
-        isWriting: (parameters) => parameters.get('dryRun') !== '1',
-        maxBodyBytes: maxDeclarationBytes,
-      }),
-    ],
-    [
-      '/-/limits/usage',
-      page(usagePage, {
-        methods: ['GET'],
-        about:
-          'permits, refusals and tokens per entity, resource and window; ?window=hour or day &from= &to= &entity= &resource=',
-      }),
-    ],
-    [
-      '/-/limits/audit',
-      page(auditPage, {
-        methods: ['GET'],
-        about: 'the audit log of limits, the latest change first; ?entity= &resource= &limit=',
-      }),
-    ],
-  ])
+  return {
+    '/-/limits': page(answer, {
+      methods: ['GET', 'PUT', 'DELETE'],
+      about:
+        'GET lists the stored limits; ?entity= &resource= shows the limits in force and their remaining tokens. PUT {"limits"} or {"parent"} sets, DELETE removes the limits of ?system=1, ?resource=, ?entity= or both; ?by= names the author. Only PUT and DELETE need writes',
+      isWriting: (_, method) => method === 'PUT' || method === 'DELETE',
+    }),
+    '/-/limits/apply': page(applyDeclaration, {
+      methods: ['POST'],
+      about:
+        'sets the limits to a declaration {"limits", "resources", "entities"}; ?dryRun=1 only lists the changes; ?adopt=1 also changes limits that were set in another way; ?by=',
+      isWriting: (parameters) => parameters.get('dryRun') !== '1',
+      maxBodyBytes: maxDeclarationBytes,
+    }),
+    '/-/limits/usage': page(usagePage, {
+      methods: ['GET'],
+      about:
+        'permits, refusals and tokens per entity, resource and window; ?window=hour or day &from= &to= &entity= &resource=',
+    }),
+    '/-/limits/audit': page(auditPage, {
+      methods: ['GET'],
+      about: 'the audit log of limits, the latest change first; ?entity= &resource= &limit=',
+    }),
+  }
 }
 
 async function answered(
@@ -95,11 +83,9 @@ async function answered(
     return await answer({ ...call, limits, access })
   } catch (error) {
     access.telemetry.log.line('warn', 'the store of the limits failed', { detail: String(error) })
-    return unavailable('the store of the limits does not answer')
+    return failure(503, 'the store of the limits does not answer')
   }
 }
-
-const unavailable = (sentence: string): AdminAnswer => text(503, `windowpane: ${sentence}`)
 
 function answer(call: LimitsCall): Promise<AdminAnswer> {
   const { method } = call.request
@@ -150,12 +136,12 @@ async function change(call: LimitsCall, method: 'PUT' | 'DELETE'): Promise<Admin
 
 /** The system must be named: an omitted parameter must not mean every client. */
 function readTarget(parameters: URLSearchParams): LimitTarget | Misread {
-  const [entity, resource] = [parameters.get('entity'), parameters.get('resource')]
-  const isNamed = entity !== null || resource !== null
+  const target = namesIn(parameters)
+  const isNamed = Object.keys(target).length > 0
   if ((parameters.get('system') === '1') === isNamed) {
     return { mistake: 'name the owner of the limits: ?entity=, ?resource=, both, or ?system=1 alone' }
   }
-  return { ...(entity !== null && { entity }), ...(resource !== null && { resource }) }
+  return target
 }
 
 function readEdit(body: Buffer, target: LimitTarget): LimitEdit | Misread {
@@ -182,5 +168,5 @@ export function authorOf({ parameters, request }: AdminCall): Author {
 
 function refusalOf({ reason, sentence }: Extract<ChangeOutcome, { ok: false }>): AdminAnswer {
   if (reason === 'invalid' || reason === 'too_large') return mistake(sentence)
-  return reason === 'unavailable' ? unavailable(sentence) : text(409, `windowpane: ${sentence}`)
+  return failure(reason === 'unavailable' ? 503 : 409, sentence)
 }

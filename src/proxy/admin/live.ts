@@ -18,21 +18,15 @@ export class LiveRequests {
   readonly #recorder: Recorder
   readonly #clock: Clock
   readonly #readers = new Set<Reader>()
-  #dropped = 0
 
   constructor(recorder: Recorder, clock: Clock) {
     this.#recorder = recorder
     this.#clock = clock
   }
 
-  /** Readers that were too slow. */
-  get dropped(): number {
-    return this.#dropped
-  }
-
   /** Returns false, and writes nothing, where too many read already. */
   open(request: IncomingMessage, response: ServerResponse, query: ListQuery): boolean {
-    const reader = new Reader(response, this.#clock, () => this.#dropped++)
+    const reader = new Reader(response, this.#clock)
     const stop = this.#recorder.subscribe(query.filter, (recorded) => reader.push(recorded))
     if (stop === undefined) return false
     this.#readers.add(reader)
@@ -57,16 +51,14 @@ export class LiveRequests {
 class Reader {
   readonly #response: ServerResponse
   readonly #clock: Clock
-  readonly #onDropped: () => void
   #pending: Recorded[] = []
   #skipped = 0
   #flush: Timer | undefined
   #beat: Timer | undefined
 
-  constructor(response: ServerResponse, clock: Clock, onDropped: () => void) {
+  constructor(response: ServerResponse, clock: Clock) {
     this.#response = response
     this.#clock = clock
-    this.#onDropped = onDropped
   }
 
   begin(missed: readonly Recorded[]): void {
@@ -101,9 +93,7 @@ class Reader {
 
   #write(text: string): void {
     this.#response.write(text)
-    if (this.#response.writableLength <= maxUnreadBytes) return
-    this.#onDropped()
-    this.#response.destroy()
+    if (this.#response.writableLength > maxUnreadBytes) this.#response.destroy()
   }
 
   #scheduleBeat(): void {

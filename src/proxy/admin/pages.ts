@@ -2,13 +2,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mergeShapes } from '../fleet/merge.ts'
 import type { AdminDatabase, AdminOptions } from './admin.ts'
-import { type AdminAnswer, json, jsonList, mistake, text } from './answer.ts'
+import { type AdminAnswer, failure, json, jsonList, mistake, text } from './answer.ts'
 import { readExplained } from './explain.ts'
 import { explanationText } from './explain-text.ts'
 import { chooseNodes, viewOfFleet } from './fleet.ts'
 import { limitPages } from './limits.ts'
 import type { LiveRequests } from './live.ts'
 import { purgePages } from './purge.ts'
+import { unknownBackend } from './selection.ts'
 import { shadowPages } from './shadow.ts'
 import { ttlPages } from './ttl.ts'
 import { readListQuery, viewOfExplanation, viewOfRecord, viewOfShape } from './views.ts'
@@ -37,91 +38,80 @@ export interface Page {
   answer(call: AdminCall): AdminAnswer | 'taken' | Promise<AdminAnswer | 'taken'>
 }
 
+/** By path. */
+export type Pages = Readonly<Record<string, Page>>
+
 const get = ['GET']
 const post = ['POST']
 
 export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<string, Page> {
-  const pages = new Map<string, Page>([
-    [
-      '/-/healthy',
-      { methods: get, about: 'the process runs', isOpen: true, answer: () => text(200, 'healthy') },
-    ],
-    [
-      '/-/ready',
-      { methods: get, about: 'it can answer queries', isOpen: true, answer: () => readiness(options) },
-    ],
-    [
-      '/-/status',
-      {
-        methods: get,
-        about: 'databases, stores, memory, flights, and the nodes that share a store; ?node= one of them',
-        answer: ({ parameters }) => status(options, parameters),
+  const pages: Pages = {
+    '/-/healthy': {
+      methods: get,
+      about: 'the process runs',
+      isOpen: true,
+      answer: () => text(200, 'healthy'),
+    },
+    '/-/ready': {
+      methods: get,
+      about: 'it can answer queries',
+      isOpen: true,
+      answer: () => readiness(options),
+    },
+    '/-/status': {
+      methods: get,
+      about: 'databases, stores, memory, flights, and the nodes that share a store; ?node= one of them',
+      answer: ({ parameters }) => status(options, parameters),
+    },
+    '/metrics': { methods: get, about: 'metrics for Prometheus', answer: () => metrics(options) },
+    '/-/metrics': {
+      methods: get,
+      about: 'the same, below the path of the other pages',
+      answer: () => metrics(options),
+    },
+    '/-/config': {
+      methods: get,
+      about:
+        'the configuration in force, without secrets; ?mode=diff: only values that differ from the defaults',
+      answer: ({ parameters }) => config(options, parameters),
+    },
+    '/-/shapes': {
+      methods: get,
+      about: 'the most requested shapes, of all nodes that share a store; ?limit= &node=',
+      answer: ({ parameters }) => shapes(options, parameters),
+    },
+    '/-/requests': {
+      methods: get,
+      about:
+        'the last requests; ?outcome= &reason= &shape= &backend= &minMs= &limit= &after=; Accept: text/event-stream for live ones',
+      answer: (call) => requests(options, live, call),
+    },
+    '/-/explain': {
+      methods: post,
+      about:
+        'explains the decision about a query (the body, or a whole request as JSON); ?run=1 also runs it; ?backend= &path= &format=text',
+      answer: (call) => explain(options, call),
+    },
+    '/-/reload': {
+      methods: post,
+      about: 'reads the configuration again',
+      isWriting: true,
+      answer: async () => {
+        const { isOk, message } = await options.reload()
+        return text(isOk ? 200 : 422, message)
       },
-    ],
-    ['/metrics', { methods: get, about: 'metrics for Prometheus', answer: () => metrics(options) }],
-    [
-      '/-/metrics',
-      { methods: get, about: 'the same, below the path of the other pages', answer: () => metrics(options) },
-    ],
-    [
-      '/-/config',
-      {
-        methods: get,
-        about:
-          'the configuration in force, without secrets; ?mode=diff: only values that differ from the defaults',
-        answer: ({ parameters }) => config(options, parameters),
-      },
-    ],
-    [
-      '/-/shapes',
-      {
-        methods: get,
-        about: 'the most requested shapes, of all nodes that share a store; ?limit= &node=',
-        answer: ({ parameters }) => shapes(options, parameters),
-      },
-    ],
-    [
-      '/-/requests',
-      {
-        methods: get,
-        about:
-          'the last requests; ?outcome= &reason= &shape= &backend= &minMs= &limit= &after=; Accept: text/event-stream for live ones',
-        answer: (call) => requests(options, live, call),
-      },
-    ],
-    [
-      '/-/explain',
-      {
-        methods: post,
-        about:
-          'explains the decision about a query (the body, or a whole request as JSON); ?run=1 also runs it; ?backend= &path= &format=text',
-        answer: (call) => explain(options, call),
-      },
-    ],
-    [
-      '/-/reload',
-      {
-        methods: post,
-        about: 'reads the configuration again',
-        isWriting: true,
-        answer: async () => {
-          const { isOk, message } = await options.reload()
-          return text(isOk ? 200 : 422, message)
-        },
-      },
-    ],
-  ])
-  for (const [path, page] of purgePages(options)) pages.set(path, page)
-  for (const [path, page] of shadowPages(options)) pages.set(path, page)
-  for (const [path, page] of ttlPages(options)) pages.set(path, page)
-  for (const [path, page] of limitPages(options)) pages.set(path, page)
+    },
+    ...purgePages(options),
+    ...shadowPages(options),
+    ...ttlPages(options),
+    ...limitPages(options),
+  }
   const index: Page = { methods: get, about: '', answer: () => text(200, indexOf(options.version, pages)) }
-  pages.set('/', index).set('/-/', index)
-  return pages
+  return new Map(Object.entries({ ...pages, '/': index, '/-/': index }))
 }
 
-function indexOf(version: string, pages: ReadonlyMap<string, Page>): string {
-  const lines = [...pages]
+function indexOf(version: string, pages: Pages): string {
+  const lines = Object.entries(pages)
     .filter(([, page]) => page.about !== '')
     .map(([path, { methods, about }]) => `${methods[0]!.padEnd(5)}${path.padEnd(14)}${about}`)
   return `windowpane ${version}\n\n${lines.join('\n')}`
@@ -144,7 +134,7 @@ async function status(options: AdminOptions, parameters: URLSearchParams): Promi
     node: process.versions.node,
     now: new Date(clock.now()).toISOString(),
     uptimeSeconds: Math.floor(process.uptime()),
-    ...(await own()),
+    ...own(),
     recorder: { records: recorder.count, bytes: recorder.bytes, subscribers: recorder.subscribers },
     shapes: top.size,
     logLinesDropped: log.dropped,
@@ -161,8 +151,7 @@ const metrics = ({ telemetry }: AdminOptions): AdminAnswer => ({
 function config(options: AdminOptions, parameters: URLSearchParams): AdminAnswer {
   const mode = parameters.get('mode') ?? 'effective'
   if (mode !== 'effective' && mode !== 'diff') return mistake('mode is effective or diff')
-  const value = options.config(mode)
-  return typeof value === 'string' ? text(200, value.trimEnd()) : json(value)
+  return json(options.config(mode))
 }
 
 async function shapes(options: AdminOptions, parameters: URLSearchParams): Promise<AdminAnswer> {
@@ -202,8 +191,7 @@ async function explain(options: AdminOptions, call: AdminCall): Promise<AdminAns
   // Anything else could change the database, from a listener that is read-only.
   if (isRun && explanation.reason === 'not_a_range_query') return mistake(onlyQueries)
   const run = isRun ? await database.run(wire).catch(asProblem) : undefined
-  if (run !== undefined && 'problem' in run)
-    return text(502, `windowpane: it could not be run: ${run.problem}`)
+  if (run !== undefined && 'problem' in run) return failure(502, `it could not be run: ${run.problem}`)
   if (parameters.get('format') === 'text') return text(200, explanationText(explanation, run))
   return json({ ...viewOfExplanation(explanation), ...(run && { run }) })
 }
@@ -215,6 +203,5 @@ const onlyQueries = 'only queries over a time range are run; without run=1 this 
 function databaseOf(options: AdminOptions, name: string | null): AdminDatabase | { mistake: string } {
   const databases = options.databases()
   const found = name === null ? [...databases.values()][0] : databases.get(name)
-  const known = [...databases.keys()].join(', ')
-  return found ?? { mistake: `there is no backend "${name ?? ''}"; there are: ${known}` }
+  return found ?? { mistake: unknownBackend(name ?? '', [...databases.keys()]) }
 }

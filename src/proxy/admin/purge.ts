@@ -8,7 +8,7 @@ import { bounded, iso } from '../../telemetry/texts.ts'
 import { type AdminAnswer, json, jsonList, mistake } from './answer.ts'
 import { markChanged } from './changed.ts'
 import { type FleetAccess, reachOf } from './fleet.ts'
-import type { AdminCall, Page } from './pages.ts'
+import type { AdminCall, Pages } from './pages.ts'
 import {
   onlyHere,
   readObject,
@@ -19,6 +19,7 @@ import {
 } from './selection.ts'
 
 export interface PurgeAccess extends FleetAccess {
+  /** Where there is something to purge. */
   readonly purge?:
     | Pick<Purge, 'backends' | 'count' | 'run' | 'markChanged' | 'marks' | 'isShared'>
     | undefined
@@ -28,40 +29,29 @@ export interface PurgeAccess extends FleetAccess {
 
 const maxExampleChars = 1024
 
-export function purgePages({ purge, ...access }: PurgeAccess): ReadonlyMap<string, Page> {
-  if (purge === undefined) return new Map()
-  const desk = new PurgeDesk(purge, access)
-  return new Map<string, Page>([
-    [
-      '/-/purge',
-      {
-        methods: ['POST'],
-        about:
-          'purges by {"backend", "shape", "source", "from", "to"} or {"all": true}; ?dryRun=1 only counts',
-        // Only an explicit dry run is one.
-        isWriting: (parameters) => dryRunOf(parameters) !== true,
-        answer: (call) => desk.answer(call),
-      },
-    ],
-    [
-      '/-/changed',
-      {
-        methods: ['POST'],
-        about:
-          'marks data as changed, by {"backend", "source", "from", "to"}: stored buckets of it are fetched again, and served only while the database does not answer',
-        isWriting: true,
-        answer: ({ body }) => markChanged(purge, access, body),
-      },
-    ],
-    [
-      '/-/marks',
-      {
-        methods: ['GET'],
-        about: 'the purges and change marks that are still in force',
-        answer: () => jsonList(purge.marks().map(viewOfMark)),
-      },
-    ],
-  ])
+export function purgePages({ purge, ...access }: PurgeAccess): Pages {
+  if (purge === undefined) return {}
+  return {
+    '/-/purge': {
+      methods: ['POST'],
+      about: 'purges by {"backend", "shape", "source", "from", "to"} or {"all": true}; ?dryRun=1 only counts',
+      // Only an explicit dry run is one.
+      isWriting: (parameters) => dryRunOf(parameters) !== true,
+      answer: (call) => answer(purge, access, call),
+    },
+    '/-/changed': {
+      methods: ['POST'],
+      about:
+        'marks data as changed, by {"backend", "source", "from", "to"}: stored buckets of it are fetched again, and served only while the database does not answer',
+      isWriting: true,
+      answer: ({ body }) => markChanged(purge, access, body),
+    },
+    '/-/marks': {
+      methods: ['GET'],
+      about: 'the purges and change marks that are still in force',
+      answer: () => jsonList(purge.marks().map(viewOfMark)),
+    },
+  }
 }
 
 function dryRunOf(parameters: URLSearchParams): boolean | undefined {
@@ -70,33 +60,24 @@ function dryRunOf(parameters: URLSearchParams): boolean | undefined {
   return given === '0' || given === 'false' ? false : undefined
 }
 
-class PurgeDesk {
-  readonly #purge: NonNullable<PurgeAccess['purge']>
-  readonly #access: Omit<PurgeAccess, 'purge'>
-
-  constructor(purge: NonNullable<PurgeAccess['purge']>, access: Omit<PurgeAccess, 'purge'>) {
-    this.#purge = purge
-    this.#access = access
+async function answer(
+  purge: NonNullable<PurgeAccess['purge']>,
+  access: Omit<PurgeAccess, 'purge'>,
+  { parameters, body }: AdminCall,
+): Promise<AdminAnswer> {
+  const isDry = dryRunOf(parameters)
+  if (isDry === undefined) return mistake('dryRun is 1 or 0')
+  const selection = readPurge(body, access.clock.now())
+  if ('mistake' in selection) return mistake(selection.mistake)
+  const { backends } = purge
+  if (selection.backend !== undefined && !backends.includes(selection.backend)) {
+    return mistake(unknownBackend(selection.backend, backends))
   }
-
-  async answer({ parameters, body }: AdminCall): Promise<AdminAnswer> {
-    const isDry = dryRunOf(parameters)
-    if (isDry === undefined) return mistake('dryRun is 1 or 0')
-    const selection = readPurge(body, this.#access.clock.now())
-    if ('mistake' in selection) return mistake(selection.mistake)
-    const { backends } = this.#purge
-    if (selection.backend !== undefined && !backends.includes(selection.backend)) {
-      return mistake(unknownBackend(selection.backend, backends))
-    }
-    const report = isDry ? await this.#purge.count(selection) : await this.#purge.run(selection)
-    if (!isDry) this.#log(selection, report)
-    const isShared = this.#purge.isShared(selection) && !('isKept' in report && !report.isKept)
-    return json({ ...viewOf(selection, report), ...(await reachOf(this.#access, isShared)) })
-  }
-
-  #log(selection: Selection, { shapes, buckets }: PurgeCount): void {
-    this.#access.telemetry.log.line('info', 'purged', { ...viewOfSelection(selection), shapes, buckets })
-  }
+  const report = isDry ? await purge.count(selection) : await purge.run(selection)
+  const { shapes, buckets } = report
+  if (!isDry) access.telemetry.log.line('info', 'purged', { ...viewOfSelection(selection), shapes, buckets })
+  const isShared = purge.isShared(selection) && !('isKept' in report && !report.isKept)
+  return json({ ...viewOf(selection, report), ...(await reachOf(access, isShared)) })
 }
 
 function viewOf(selection: Selection, report: PurgeCount | PurgeReport): object {

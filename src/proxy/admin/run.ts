@@ -40,13 +40,8 @@ export function runThrough(address: DataAddress, clock: Clock): (wire: WireReque
     new Promise((resolve, reject) => {
       const began = clock.elapsed()
       const path = `${prefix}${wire.path}${wire.search === '' ? '' : `?${wire.search}`}`
-      const headers = [
-        'host',
-        address.host ?? place.name,
-        'content-length',
-        String(wire.body.length),
-        ...own(wire),
-      ]
+      const own = ['host', address.host ?? place.name, 'content-length', String(wire.body.length)]
+      const headers = [...own, ...endToEnd(wire.headers, ofTheConnection)]
       const target = { ...place.target, path, agent: false }
       const request = send({ ...target, ...ownCertificate, method: wire.method, headers })
       request.on('error', reject)
@@ -72,9 +67,7 @@ function placeOf({ url }: DataAddress) {
 /** It is this process that listens there; its certificate has the names that clients use, hardly an address. */
 const ownCertificate = { rejectUnauthorized: false }
 
-/** This side sets the headers of the connection. */
-const own = ({ headers }: WireRequest): string[] => endToEnd(headers, ofTheConnection)
-
+/** This side sets them. */
 const ofTheConnection = new Set(['host', 'content-length'])
 
 function reportOf({ statusCode, headers }: IncomingMessage, bytes: number, totalMs: number): RunReport {

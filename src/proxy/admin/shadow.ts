@@ -1,4 +1,5 @@
 /** `/-/shadow`, `/-/shadow/ID` and `/-/mode`: the findings of shadow mode, and switching modes while running. */
+import { readJsonObject } from '../../core/json-object.ts'
 import type { BucketDifference } from '../../engine/shadow/compare.ts'
 import { type Figures, type Mismatch, newFigures, type ShadowLog } from '../../engine/shadow/log.ts'
 import { verdictOf } from '../../engine/shadow/verdict.ts'
@@ -7,9 +8,10 @@ import type { FleetNode } from '../fleet/fleet.ts'
 import { mergeFigures } from '../fleet/merge.ts'
 import type { ShadowExample } from '../fleet/summary.ts'
 import { type Mode, type ModeState, modes } from '../request/settings.ts'
-import { type AdminAnswer, json, mistake, text } from './answer.ts'
+import { type AdminAnswer, failure, json, mistake } from './answer.ts'
 import { chooseNodes, type FleetAccess, reachOf } from './fleet.ts'
-import type { AdminCall, Page } from './pages.ts'
+import type { AdminCall, Pages } from './pages.ts'
+import { unknownBackend } from './selection.ts'
 
 export interface ShadowAccess {
   readonly log: Pick<ShadowLog, 'report' | 'find'>
@@ -32,33 +34,28 @@ export interface ModeChange {
 const folder = '/-/shadow/'
 
 export interface ShadowPagesOptions extends FleetAccess {
+  /** Modes, and the findings of shadow mode. */
   readonly shadow?: ShadowAccess | undefined
 }
 
-export function shadowPages({ shadow: access, fleet }: ShadowPagesOptions): ReadonlyMap<string, Page> {
-  if (access === undefined) return new Map()
-  return new Map<string, Page>([
-    [
-      '/-/shadow',
-      {
-        methods: ['GET'],
-        about:
-          'the findings of shadow mode at all nodes that share a store: counts, verdict, mismatches; ?node=; /-/shadow/ID: one with its bodies',
-        answer: ({ parameters }) => report(access, { fleet }, parameters),
-      },
-    ],
-    [folder, { methods: ['GET'], about: '', isFolder: true, answer: (call) => mismatchAt(access, call) }],
-    [
-      '/-/mode',
-      {
-        methods: ['POST'],
-        about:
-          'switches a backend, at all nodes that share its store: {"backend": name, "mode": "off|shadow|on"}, until the next reload',
-        isWriting: true,
-        answer: ({ body }) => switchMode(access, { fleet }, body),
-      },
-    ],
-  ])
+export function shadowPages({ shadow: access, fleet }: ShadowPagesOptions): Pages {
+  if (access === undefined) return {}
+  return {
+    '/-/shadow': {
+      methods: ['GET'],
+      about:
+        'the findings of shadow mode at all nodes that share a store: counts, verdict, mismatches; ?node=; /-/shadow/ID: one with its bodies',
+      answer: ({ parameters }) => report(access, { fleet }, parameters),
+    },
+    [folder]: { methods: ['GET'], about: '', isFolder: true, answer: (call) => mismatchAt(access, call) },
+    '/-/mode': {
+      methods: ['POST'],
+      about:
+        'switches a backend, at all nodes that share its store: {"backend": name, "mode": "off|shadow|on"}, until the next reload',
+      isWriting: true,
+      answer: ({ body }) => switchMode(access, { fleet }, body),
+    },
+  }
 }
 
 async function report(
@@ -164,13 +161,8 @@ const viewOfBucket = ({ at, fetchedAt, ...rest }: BucketDifference): object => (
 function mismatchAt({ log }: ShadowAccess, { path }: AdminCall): AdminAnswer {
   const id = path.slice(folder.length)
   const found = log.find(id)
-  if (/^\d+(?:@|%40)/i.test(id))
-    return text(
-      404,
-      'windowpane: another node has it: query the admin listener of that node for the number before the @',
-    )
-  if (found === undefined)
-    return text(404, 'windowpane: there is no such mismatch, or it had to make room; /-/shadow lists them')
+  if (/^\d+(?:@|%40)/i.test(id)) return failure(404, atAnotherNode)
+  if (found === undefined) return failure(404, notKept)
   const { cached, direct } = found
   return json({
     ...viewOfMismatch(found),
@@ -178,6 +170,9 @@ function mismatchAt({ log }: ShadowAccess, { path }: AdminCall): AdminAnswer {
     direct: direct?.toString() ?? null,
   })
 }
+
+const atAnotherNode = 'another node has it: query the admin listener of that node for the number before the @'
+const notKept = 'there is no such mismatch, or it had to make room; /-/shadow lists them'
 
 async function switchMode(
   { modes: known }: ShadowAccess,
@@ -188,8 +183,7 @@ async function switchMode(
   if ('mistake' in given) return mistake(given.mistake)
   const { backend, mode } = given
   const found = known.get(backend)
-  if (found === undefined)
-    return mistake(`there is no backend "${backend}"; there are: ${[...known.keys()].join(', ')}`)
+  if (found === undefined) return mistake(unknownBackend(backend, [...known.keys()]))
   const { was, isShared } = await found.set(mode)
   const reach = await reachOf(fleet, isShared === true)
   const { heldBack } = found.state
@@ -205,17 +199,10 @@ const notShared =
 
 function readSwitch(body: Buffer): { backend: string; mode: Mode } | { mistake: string } {
   const expected = `expected {"backend": name, "mode": one of ${modes.join(', ')}}`
-  let given: unknown
-  try {
-    given = JSON.parse(body.toString())
-  } catch {
-    return { mistake: `the body is not JSON; ${expected}` }
-  }
-  if (typeof given !== 'object' || given === null) return { mistake: expected }
-  const { backend, mode, ...others } = given as Record<string, unknown>
+  const given = readJsonObject(body.toString(), ['backend', 'mode'])
+  if (given.kind === 'not_json') return { mistake: `the body is not JSON; ${expected}` }
+  if (given.kind !== 'object') return { mistake: expected }
+  const { backend, mode } = given.fields
   const isMode = (value: unknown): value is Mode => modes.includes(value as Mode)
-  if (typeof backend !== 'string' || !isMode(mode) || Object.keys(others).length > 0) {
-    return { mistake: expected }
-  }
-  return { backend, mode }
+  return typeof backend === 'string' && isMode(mode) ? { backend, mode } : { mistake: expected }
 }

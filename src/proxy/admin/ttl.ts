@@ -7,12 +7,12 @@ import type { LearnedShape, Learning } from '../../ttl/learned/learning.ts'
 import { type TtlReport, ttlReport } from '../../ttl/ttl-report.ts'
 import type { NamedPolicy } from '../request/settings.ts'
 import { type AdminAnswer, json, jsonList, mistake } from './answer.ts'
-import type { AdminCall, Page } from './pages.ts'
+import type { AdminCall, Pages } from './pages.ts'
 import { unknownBackend } from './selection.ts'
 import { readSpan } from './time.ts'
 
 export interface TtlAccess {
-  /** By name. */
+  /** The TTLs of each database, and the learned rates; by name. */
   readonly ttl?: (() => ReadonlyMap<string, TtlDatabase>) | undefined
   readonly clock: Pick<Clock, 'now'>
   readonly telemetry: Pick<Telemetry, 'log'>
@@ -43,30 +43,24 @@ export interface Learnt extends Sampled {
 
 const maxHistoryBytes = 16 * 1024 * 1024
 
-export function ttlPages({ ttl, ...access }: TtlAccess): ReadonlyMap<string, Page> {
-  if (ttl === undefined) return new Map()
-  return new Map<string, Page>([
-    [
-      '/-/ttl',
-      {
-        methods: ['GET'],
-        about:
-          'per backend the TTL at each age, the change rate that it is made of, and the measured staleness; ?backend= &shape=',
-        answer: ({ parameters }) => report(ttl(), parameters),
-      },
-    ],
-    [
-      '/-/ttl/learn',
-      {
-        methods: ['POST'],
-        about:
-          'learns from JSON lines {"shape", "age", "gap", "changed"}, in seconds; without a body from buckets that are fetched twice, ?gap=60s apart; ?samples= &backend=',
-        isWriting: true,
-        maxBodyBytes: maxHistoryBytes,
-        answer: (call) => learn(ttl(), access, call),
-      },
-    ],
-  ])
+export function ttlPages({ ttl, ...access }: TtlAccess): Pages {
+  if (ttl === undefined) return {}
+  return {
+    '/-/ttl': {
+      methods: ['GET'],
+      about:
+        'per backend the TTL at each age, the change rate that it is made of, and the measured staleness; ?backend= &shape=',
+      answer: ({ parameters }) => report(ttl(), parameters),
+    },
+    '/-/ttl/learn': {
+      methods: ['POST'],
+      about:
+        'learns from JSON lines {"shape", "age", "gap", "changed"}, in seconds; without a body from buckets that are fetched twice, ?gap=60s apart; ?samples= &backend=',
+      isWriting: true,
+      maxBodyBytes: maxHistoryBytes,
+      answer: (call) => learn(ttl(), access, call),
+    },
+  }
 }
 
 type Databases = ReadonlyMap<string, TtlDatabase>

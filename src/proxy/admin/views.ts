@@ -18,22 +18,11 @@ import type { StalenessReport } from '../../ttl/staleness-report.ts'
 const ms = (value: number): number => Math.round(value * 1000) / 1000
 
 export function viewOfRecord({ id, record }: Recorded): object {
-  const { method, outcome, reason, detail, shape, key, status, upstreamStatus, bytes } = record
+  const { backend, method, outcome, reason, detail, shape, key, status, upstreamStatus, bytes } = record
   return {
     id,
     at: iso(record.at),
-    ...{
-      backend: record.backend,
-      method,
-      outcome,
-      reason,
-      detail,
-      shape,
-      key,
-      status,
-      upstreamStatus,
-      bytes,
-    },
+    ...{ backend, method, outcome, reason, detail, shape, key, status, upstreamStatus, bytes },
     ...(record.stepMs > 0 && viewOfWindow(record)),
     endpoint: record.endpoint,
     ageSeconds: record.ageSeconds,

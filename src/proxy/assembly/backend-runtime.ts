@@ -1,7 +1,5 @@
 /** One database behind the proxy: its connections, its flavour, its cache, and the handling of its requests. */
-import type { Backend, Flavour, WireRequest } from '../../backends/backend.ts'
-import type { ProbationSettings } from '../../backends/kind.ts'
-import type { SegmentSettings } from '../../backends/segment-watch.ts'
+import type { Flavour, WireRequest } from '../../backends/backend.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { Vouched } from '../../core/witness.ts'
 import type { Claims } from '../../engine/claims.ts'
@@ -22,15 +20,16 @@ import type { Limiters } from '../quotas/limiters.ts'
 import { Quota } from '../quotas/quota.ts'
 import { Handler } from '../request/handler.ts'
 import { Probation } from '../request/probation.ts'
-import { ModeSwitch, policiesOf, type Settings } from '../request/settings.ts'
+import { ModeSwitch, policiesOf } from '../request/settings.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
 import type { QueueFigures } from '../upstream/slots.ts'
-import type { HttpUpstream, UpstreamSettings } from '../upstream/upstream.ts'
+import type { HttpUpstream } from '../upstream/upstream.ts'
 import type { SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
 import { BackendLearning, type Evidence } from './backend-learning.ts'
 import { segmentsOf, upstreamOf } from './backend-upstream.ts'
 import type { Common } from './common.ts'
 import { logFlavour, logRecheck } from './flavour-log.ts'
+import type { DatabaseOptions } from './options.ts'
 import type { KnownDatabase } from './parts.ts'
 
 /** The current figures of a database. */
@@ -46,20 +45,9 @@ export interface BackendRuntimeFigures {
   readonly quota?: QuotaCounts | undefined
 }
 
-/** Where a database is, and how to log in there. */
-export interface DatabaseAddress {
-  /** One URL, or those of several equal databases. */
-  readonly urls: readonly string[]
-  readonly tls?: UpstreamSettings['tls']
-  readonly auth?: UpstreamSettings['auth']
-  readonly socket?: UpstreamSettings['socket']
-}
-
-export interface BackendRuntimeOptions {
-  /** Part of every key: two databases never share buckets. */
-  readonly name: string
-  readonly backend: Backend
-  readonly upstream: DatabaseAddress
+export interface BackendRuntimeOptions
+  extends Omit<DatabaseOptions, 'listen' | 'route' | 'farStore'>,
+    Opening {
   readonly store: Store
   /** Purges and changes. */
   readonly marks: BackendMarks
@@ -71,13 +59,12 @@ export interface BackendRuntimeOptions {
   readonly evidenceCells?: Cells | undefined
   /** Where answers are kept as a whole. */
   readonly objects: ObjectCache
-  readonly settings: () => Settings
-  /** Where its segments are to be watched. */
-  readonly segments?: SegmentSettings | undefined
-  /** Where the server is assumed to be of its kind. */
-  readonly probation?: ProbationSettings | undefined
   /** Marks changed data. */
   readonly mark: (mark: Mark) => unknown
+}
+
+/** How a database is opened. */
+export interface Opening {
   /** Where another thread has queried the database and watches its segments. */
   readonly known?: KnownDatabase | undefined
   /** The evidence learned about it before it was opened anew. */
@@ -105,8 +92,7 @@ export class BackendRuntime {
 
   constructor(common: Common, options: BackendRuntimeOptions) {
     const { name, backend, store, marks } = options
-    const { clock, limits, runtime, budget, scratch, packed, backlog, pieces, via, telemetry } = common
-    const { shadowLog, planning, arrivals, forwardBuffers, shared } = common
+    const { clock, limits, budget, backlog, telemetry, shadowLog } = common
     const { onFlavour } = common.hooks
     let flavour: FlavourWatch | undefined
     const probation = options.probation && new Probation(options.probation.comparisons, shadowLog)
@@ -131,19 +117,9 @@ export class BackendRuntime {
       ...{ cells: options.evidenceCells, evidence: known?.evidence ?? options.evidence },
     })
     const cache = new IntervalCache({
-      ...limits,
-      ...parts,
-      ...hooks,
-      name,
-      marks,
-      witness,
-      learning: this.learning.learner,
-      mark,
-      probes: common.probes,
-      shadowLog: probation ?? shadowLog,
-      backlog,
-      coalescing: true,
-      ...(options.claims && { claims: options.claims }),
+      ...{ ...limits, ...parts, ...hooks, name, marks, witness, mark, backlog },
+      ...{ learning: this.learning.learner, probes: common.probes, shadowLog: probation ?? shadowLog },
+      ...{ coalescing: true, ...(options.claims && { claims: options.claims }) },
     })
     this.#quota = new Quota({
       ...{ backend: name, clock, limiters: options.limiters, log: telemetry?.log },
@@ -156,24 +132,8 @@ export class BackendRuntime {
     })
     this.name = name
     this.handler = new Handler({
-      ...limits,
-      ...parts,
-      ...hooks,
-      cache,
-      whole,
-      flavour,
-      arrivals,
-      forwardBuffers,
-      shared,
-      onSlowReader,
-      scratch,
-      packed,
-      pieces,
-      planning,
-      via,
-      settings,
-      runtime,
-      quota: this.#quota,
+      ...{ ...common, ...limits, ...parts, ...hooks },
+      ...{ cache, whole, flavour, onSlowReader, settings, quota: this.#quota },
     })
     this.#cache = cache
     this.sampling = cache.sampling

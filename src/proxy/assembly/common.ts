@@ -1,7 +1,6 @@
 /** The resources that all databases of a server share, sized by `limits.memory`. */
 import { getHeapStatistics } from 'node:v8'
 import { Budget, BudgetShare, largeLimit, spareOf } from '../../core/budget.ts'
-import type { Clock } from '../../core/clock.ts'
 import { GarbageWatch } from '../../core/garbage.ts'
 import { countBodies } from '../../core/pane.ts'
 import { allOn, bufferCollector, type RuntimeSwitches } from '../../core/runtime.ts'
@@ -9,55 +8,23 @@ import { ingestScratch, ScratchPool } from '../../core/scratch.ts'
 import { Backlog } from '../../engine/backlog.ts'
 import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
 import { type ProbeOptions, usualProbes } from '../../engine/trip.ts'
-import type { Observer } from '../../telemetry/telemetry.ts'
 import { PackedAnswers } from '../compression/packed.ts'
 import { Pieces } from '../compression/pieces.ts'
 import { ThreadMaker } from '../compression/pieces-maker.ts'
 import { Arrivals } from '../front/arrivals.ts'
-import type { Limits } from '../limits.ts'
 import { Planning } from '../request/planning.ts'
 import { SharedAnswers } from '../request/shared-answers.ts'
 import { Pace } from '../upstream/pace.ts'
 import type { ProxyServerOptions } from './options.ts'
-import type { ServerHooks } from './parts.ts'
-
-/** The resources that all databases of one process share. */
-export interface Common {
-  readonly clock: Clock
-  readonly limits: Limits
-  readonly runtime: RuntimeSwitches
-  readonly budget: Budget
-  /** Memory of requests that are not complete. */
-  readonly arrivals: Arrivals
-  /** Memory of forwarded answers that their clients have not taken yet. */
-  readonly forwardBuffers: BudgetShare
-  readonly shared: SharedAnswers
-  readonly scratch: ScratchPool
-  readonly packed: PackedAnswers
-  readonly pace: Pace
-  readonly backlog: Backlog
-  /** Of each database, by one thread. */
-  readonly probes: ProbeOptions
-  readonly pieces: Pieces
-  readonly planning: Planning
-  /** The name of this process in Via. */
-  readonly via: string
-  readonly shadowLog: ShadowLog
-  /** Looks on. */
-  readonly telemetry?: Observer | undefined
-  /** The share of requests without a trace of their own that is traced, while there is a subscriber. */
-  readonly sampleRatio?: (() => number) | undefined
-  readonly hooks: ServerHooks
-  /** That serve requests. */
-  readonly threads: number
-}
 
 type CommonOptions = Pick<
   ProxyServerOptions,
   'clock' | 'limits' | 'runtime' | 'telemetry' | 'sampleRatio' | 'parts'
 >
 
-export function commonOf(options: CommonOptions): Common {
+export type Common = ReturnType<typeof commonOf>
+
+export function commonOf(options: CommonOptions) {
   const { clock, limits, runtime = allOn, telemetry, sampleRatio, parts = {} } = options
   const budget = parts.budget ?? new Budget(limits.memoryBytes, { spare: spareOf(limits.memoryBytes) })
   const threads = parts.threads ?? 1
@@ -71,7 +38,9 @@ export function commonOf(options: CommonOptions): Common {
   countBodies(threads === 1 ? onBuffer : undefined)
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
+    /** Memory of requests that are not complete. */
     arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes, ofThread),
+    /** Memory of forwarded answers that their clients have not taken yet. */
     forwardBuffers: new BudgetShare(budget, ofThread * forwardShare),
     shared: new SharedAnswers(budget),
     scratch: new ScratchPool(unusedBytes, onBuffer),
@@ -81,9 +50,11 @@ export function commonOf(options: CommonOptions): Common {
     probes: probesOf(threads),
     pieces: new Pieces(budget, parts.pieceMaker ?? new ThreadMaker()),
     planning: new Planning({ clock, budget, planningMs: limits.planningMs }),
+    /** The name of this process in Via. */
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
     hooks: parts.hooks ?? {},
+    /** That serve requests. */
     threads,
   }
 }

@@ -4,29 +4,14 @@ import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/s
 import { shapesNamed } from '../../engine/shapes-named.ts'
 import type { SwitchableMode } from '../admin/shadow.ts'
 import type { SegmentFigures } from '../upstream/witness.ts'
-import type { LearningFigures } from './backend-learning.ts'
-import type { BackendRuntime, BackendRuntimeFigures } from './backend-runtime.ts'
+import type { BackendRuntimeFigures } from './backend-runtime.ts'
 import type { ServerParts } from './parts.ts'
 import type { ServedBackend } from './served-backends.ts'
 
-export interface DatabaseState {
-  readonly name: string
-  /** Where its requests are answered, without the path of its route. */
-  readonly url: string
-  readonly flavour: Flavour
-  readonly backendRuntime: BackendRuntime
-  readonly modes: SwitchableMode
-  figures(): BackendRuntimeFigures
-  /** By key, or by the text of the shape or of its query. */
-  shapesNamed(names: ReadonlySet<string>): ReturnType<typeof shapesNamed>
-  /** How the watcher of its segments fares; undefined where there is none. */
-  readonly segments: SegmentFigures | undefined
-  learning(): LearningFigures
-  /** Fetches buckets of recently requested shapes twice, and learns from the differences. */
-  sample(order: SamplingOrder): Promise<Sampled | NotSampled>
-}
+export type DatabaseState = ReturnType<typeof databaseState>
 
 interface StateParts {
+  /** Where its requests are answered, without the path of its route. */
   readonly url: string
   readonly parts: Pick<ServerParts, 'figures' | 'sample'>
   readonly setMode: SwitchableMode['set']
@@ -35,24 +20,28 @@ interface StateParts {
 export function databaseState(
   { name, store, backendRuntime }: ServedBackend,
   { url, parts, setMode }: StateParts,
-): DatabaseState {
-  return {
-    ...{ name, url, backendRuntime },
-    modes: {
-      get state() {
-        return backendRuntime.modes.state
-      },
-      set: setMode,
+) {
+  const modes: SwitchableMode = {
+    get state() {
+      return backendRuntime.modes.state
     },
-    shapesNamed: (names) => shapesNamed(store, name, names),
-    figures: () => parts.figures?.(name) ?? backendRuntime.figures(),
-    sample: (order) => parts.sample?.(name, order) ?? backendRuntime.sampling.run(order),
-    learning: () => backendRuntime.learning.figures(),
-    get flavour() {
+    set: setMode,
+  }
+  return {
+    ...{ name, url, backendRuntime, modes },
+    get flavour(): Flavour {
       return backendRuntime.flavour
     },
-    get segments() {
+    /** How the watcher of its segments fares; undefined where there is none. */
+    get segments(): SegmentFigures | undefined {
       return backendRuntime.segments
     },
+    learning: () => backendRuntime.learning.figures(),
+    /** By key, or by the text of the shape or of its query. */
+    shapesNamed: (names: ReadonlySet<string>) => shapesNamed(store, name, names),
+    figures: (): BackendRuntimeFigures => parts.figures?.(name) ?? backendRuntime.figures(),
+    /** Fetches buckets of recently requested shapes twice, and learns from the differences. */
+    sample: (order: SamplingOrder): Promise<Sampled | NotSampled> =>
+      parts.sample?.(name, order) ?? backendRuntime.sampling.run(order),
   }
 }

@@ -59,16 +59,13 @@ export class OwnListeners implements Listeners {
     const discard = async () => {
       await Promise.all([...opened.values()].map(({ listener }) => listener.close()))
     }
-    for (const [address, group] of groups) {
-      if (this.#open.has(address)) continue
-      const opening = this.#openAddress(address, group)
-      opened.set(
-        address,
-        await opening.catch(async (error) => {
-          await discard()
-          throw error
-        }),
-      )
+    try {
+      for (const [address, group] of groups) {
+        if (!this.#open.has(address)) opened.set(address, await this.#openAddress(address, group))
+      }
+    } catch (error) {
+      await discard()
+      throw error
     }
     const urls = new Map([...opened].map(([address, { listener }]) => [address, listener.url]))
     return { urls, discard, commit: () => this.#commit(groups, opened) }

@@ -11,7 +11,7 @@ import type { ListenerOptions } from '../front/listener.ts'
 import type { Limits } from '../limits.ts'
 import type { Route } from '../request/routes.ts'
 import type { Settings } from '../request/settings.ts'
-import type { DatabaseAddress } from './backend-runtime.ts'
+import type { UpstreamOptions } from '../upstream/upstream.ts'
 import type { ServerParts } from './parts.ts'
 import type { FarStore } from './tiers.ts'
 
@@ -40,6 +40,7 @@ export interface ProxyServerOptions {
 }
 
 export interface DatabaseOptions {
+  /** Part of every key: two databases never share buckets. */
   readonly name: string
   readonly backend: Backend
   readonly upstream: DatabaseAddress
@@ -52,4 +53,10 @@ export interface DatabaseOptions {
   readonly segments?: SegmentSettings
   /** Where the server is assumed to be of its kind. */
   readonly probation?: ProbationSettings
+}
+
+/** Where a database is, and how to log in there. */
+export interface DatabaseAddress extends Pick<UpstreamOptions, 'tls' | 'auth' | 'socket'> {
+  /** One URL, or those of several equal databases. */
+  readonly urls: readonly string[]
 }

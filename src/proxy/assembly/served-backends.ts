@@ -8,11 +8,10 @@ import { objectCache } from '../../engine/objects/object-cache.ts'
 import type { ObjectCache } from '../../engine/objects/objects.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Limiters } from '../quotas/limiters.ts'
-import type { Evidence } from './backend-learning.ts'
-import { BackendRuntime } from './backend-runtime.ts'
+import { BackendRuntime, type Opening } from './backend-runtime.ts'
 import type { Common } from './common.ts'
 import type { DatabaseOptions } from './options.ts'
-import type { KnownDatabase, ServerHooks } from './parts.ts'
+import type { ServerHooks } from './parts.ts'
 import type { Storage } from './tiers.ts'
 
 export interface ServedBackend extends DatabaseOptions {
@@ -28,13 +27,6 @@ export interface ServedBackendsOptions {
   readonly storage: Storage
   readonly limiters: Limiters
   readonly hooks?: ServerHooks | undefined
-}
-
-interface Opening {
-  /** Where another thread has queried the database and watches its segments. */
-  readonly known?: KnownDatabase | undefined
-  /** The evidence learned about it before it was opened anew. */
-  readonly evidence?: Evidence | undefined
 }
 
 /** How often one that is no longer served is looked at. */

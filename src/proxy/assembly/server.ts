@@ -18,28 +18,6 @@ import { type ServedBackend, ServedBackends } from './served-backends.ts'
 import { StoreModes } from './shared-modes.ts'
 import type { FarStore, Storage } from './tiers.ts'
 
-export interface ProxyServer {
-  /** The common address; without a database on it, the first of their own. */
-  readonly url: string
-  readonly databases: readonly DatabaseState[]
-  readonly memory: { readonly used: number; readonly limit: number }
-  /** Memory first, then the far stores, including failed ones. */
-  stores(): readonly NamedStore[]
-  leases(): Readonly<ClaimCounters>
-  readonly purge: Purge
-  /** The findings of shadow mode about all of them. */
-  readonly shadowLog: ShadowLog
-  readonly limiters: Limiters
-  /** The far stores that other nodes may share. */
-  readonly sharedStores: readonly SharedStore[]
-  /** The names of the far stores that are open. */
-  readonly farStores: readonly string[]
-  /** Makes another set of databases ready. @throws WindowpaneError where that fails; nothing has changed then. */
-  prepare(change: ServerChange): Promise<PreparedChange>
-  /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
-  close(): Promise<void>
-}
-
 /** Other databases for a running server. */
 export interface ServerChange {
   /** All that are to be served. */
@@ -55,15 +33,17 @@ export interface ServerChange {
 }
 
 export async function startServer(options: ProxyServerOptions): Promise<ProxyServer> {
-  const server = new RunningServer(options)
+  const server = new ProxyServer(options)
   await server.start()
   return server
 }
 
-class RunningServer implements ProxyServer {
+export class ProxyServer {
+  /** The findings of shadow mode about all databases. */
   readonly shadowLog: ShadowLog
   readonly limiters: Limiters
   readonly purge: Purge
+  databases: readonly DatabaseState[] = []
   readonly #options: ProxyServerOptions
   readonly #parts: ServerParts
   readonly #common: Common
@@ -73,7 +53,6 @@ class RunningServer implements ProxyServer {
   readonly #listeners: Listeners
   /** The backends to serve when the listeners are ready. */
   #next: readonly ServedBackend[] = []
-  #databases: readonly DatabaseState[] = []
 
   constructor(options: ProxyServerOptions) {
     const { clock, parts = {} } = options
@@ -86,7 +65,12 @@ class RunningServer implements ProxyServer {
     this.#backends = new ServedBackends({
       ...{ common: this.#common, storage: this.#storage, limiters: this.limiters, hooks: parts.hooks },
     })
-    this.purge = new Purge(clock, () => this.#backends.list.map((each) => this.#purgeTarget(each)))
+    this.purge = new Purge(clock, () =>
+      this.#backends.list.map((each) => {
+        const { name: backend, store, marks } = each
+        return { backend, store, marks, isShared: this.#isShared(each) }
+      }),
+    )
     this.#modes = new StoreModes({
       ...{ clock, storage: this.#storage, backends: this.#backends },
       setMode: (runtime, mode) => this.#setMode(runtime, mode),
@@ -109,22 +93,20 @@ class RunningServer implements ProxyServer {
       await this.#closeBehindListeners()
       throw error
     }
-    this.#databases = this.#next.map((each) => this.#stateOf(each))
+    this.databases = this.#next.map((each) => this.#stateOf(each))
   }
 
+  /** The common address; without a database on it, the first of their own. */
   get url(): string {
     const { list } = this.#backends
     return this.#urlOf(list.find(({ listen }) => listen === undefined) ?? list[0]!)
   }
 
-  get databases(): readonly DatabaseState[] {
-    return this.#databases
-  }
-
-  get memory() {
+  get memory(): { readonly used: number; readonly limit: number } {
     return { used: this.#common.budget.used, limit: this.#options.limits.memoryBytes }
   }
 
+  /** The far stores that other nodes may share. */
   get sharedStores(): readonly SharedStore[] {
     return this.#storage.names.flatMap((name) => {
       const { fleet } = this.#storage.partsOf(this.#storage.of(name))
@@ -132,10 +114,12 @@ class RunningServer implements ProxyServer {
     })
   }
 
+  /** The names of the far stores that are open. */
   get farStores(): readonly string[] {
     return this.#storage.names
   }
 
+  /** Memory first, then the far stores, including failed ones. */
   stores(): readonly NamedStore[] {
     return this.#storage.figures()
   }
@@ -144,6 +128,7 @@ class RunningServer implements ProxyServer {
     return this.#storage.leases()
   }
 
+  /** Makes another set of databases ready. @throws WindowpaneError where that fails; nothing has changed then. */
   async prepare(change: ServerChange): Promise<PreparedChange> {
     const { farStores = new Map<string, FarStore>() } = change
     const opened: ServedBackend[] = []
@@ -169,6 +154,7 @@ class RunningServer implements ProxyServer {
     }
   }
 
+  /** Stops listening, lets requests under way finish within the drain limit, then closes everything. */
   async close(): Promise<void> {
     await this.#listeners.close()
     await this.#closeBehindListeners()
@@ -186,7 +172,7 @@ class RunningServer implements ProxyServer {
       if (busy.has(closed)) closed.mark(this.#allOf(closed))
       void this.#removeUnused(closed.farStore)
     })
-    this.#databases = this.#next.map((each) => this.#stateOf(each))
+    this.databases = this.#next.map((each) => this.#stateOf(each))
     await this.#modes.follow()
     await this.#forget(this.#next.filter(({ name }) => replaced.includes(name)))
   }
@@ -238,10 +224,6 @@ class RunningServer implements ProxyServer {
       ...{ storage: this.#storage, via: this.#common.via, shadowLog: this.shadowLog },
       backendRuntimes: this.#next.map(({ backendRuntime }) => backendRuntime),
     }
-  }
-
-  #purgeTarget(each: ServedBackend) {
-    return { backend: each.name, store: each.store, marks: each.marks, isShared: this.#isShared(each) }
   }
 
   async #setMode({ name, modes }: BackendRuntime, mode: Mode): Promise<Mode> {

@@ -41,18 +41,10 @@ const zstdOptions = (bytes: number) => ({
   chunkSize: Math.min(maxChunkBytes, bytes + 512),
 })
 const fastest = { level: 1 }
-const [gzipAsync, deflateAsync] = [promisify(gzip), promisify(deflate)]
+const [gzipAsync, deflateAsync, zstdAsync] = [promisify(gzip), promisify(deflate), promisify(zstdCompress)]
 
 /** In a thread of the pool; the fastest level: a smaller result is not worth several times the wait. */
 export function compress(bytes: Uint8Array, packing: Exclude<Packing, 'identity'>): Promise<Buffer> {
   if (packing === 'gzip') return gzipAsync(bytes, fastest)
-  return packing === 'deflate' ? deflateAsync(bytes, fastest) : zstdAsync(bytes)
-}
-
-function zstdAsync(bytes: Uint8Array): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    zstdCompress(bytes, zstdOptions(bytes.length), (error, packed) =>
-      error === null ? resolve(packed) : reject(error),
-    )
-  })
+  return packing === 'deflate' ? deflateAsync(bytes, fastest) : zstdAsync(bytes, zstdOptions(bytes.length))
 }

@@ -16,7 +16,7 @@ export interface PackOptions {
   readonly pieces: Pieces
 }
 
-interface PackedAnswer {
+export interface PackableAnswer {
   readonly body: Recomposed
   /** The panes of the answer, where an equal answer may be requested again. */
   readonly panes?: readonly Pane[] | undefined
@@ -29,7 +29,7 @@ type PackedBody = { readonly spliced: Written } | { readonly bytes: MaybePromise
 /** Undefined where the memory budget has no room for it. */
 export function packAnswer(
   options: PackOptions,
-  answer: PackedAnswer,
+  answer: PackableAnswer,
   packing: Exclude<Packing, 'identity'>,
 ): PackedBody | undefined {
   const { packed, pieces } = options
@@ -49,7 +49,7 @@ export function packAnswer(
 }
 
 /** Undefined where too few pieces are there, or the budget has no room. */
-function splice(options: PackOptions, { body, panes }: PackedAnswer): Written | undefined {
+function splice(options: PackOptions, { body, panes }: PackableAnswer): Written | undefined {
   const { packed, pieces } = options
   if (panes === undefined || !pieces.covers(panes, body)) return undefined
   const written = writeOut(options, spliceRoom(body.length), (target) => pieces.write(body, target))

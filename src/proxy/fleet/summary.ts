@@ -89,10 +89,9 @@ export function summaryIn(value: Uint8Array): NodeSummary | undefined {
     return undefined
   }
   if (typeof given['at'] !== 'number') return undefined
-  const memory = fieldsOf(given['memory'])
   return {
     at: numberOf(given['at']),
-    memory: { used: numberOf(memory['used']), limit: numberOf(memory['limit']) },
+    memory: numbersOf(fieldsOf(given['memory']), 'used', 'limit'),
     totals: totalsIn(fieldsOf(given['totals'])),
     backends: listOf(given['backends']).map(backendIn),
     shapes: listOf(given['shapes']).map(shapeIn),
@@ -107,6 +106,10 @@ const fieldsOf = (value: unknown): Fields =>
 const numberOf = (value: unknown): number =>
   typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : 0
 
+/** Of these members. */
+const numbersOf = <Name extends string>(given: Fields, ...names: readonly Name[]): Record<Name, number> =>
+  Object.fromEntries(names.map((name) => [name, numberOf(given[name])])) as Record<Name, number>
+
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : [])
@@ -114,13 +117,12 @@ const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? va
 const countsOf = (value: unknown): Counts =>
   Object.fromEntries(Object.entries(fieldsOf(value)).map(([name, count]) => [name, numberOf(count)]))
 
-function totalsIn({ requests, buckets, queries, failedQueries, durations }: Fields): MetricTotals {
-  const { cache, origin } = fieldsOf(buckets)
+function totalsIn(given: Fields): MetricTotals {
+  const { requests, buckets, durations } = given
   return {
     requests: countsOf(requests) as MetricTotals['requests'],
-    buckets: { cache: numberOf(cache), origin: numberOf(origin) },
-    queries: numberOf(queries),
-    failedQueries: numberOf(failedQueries),
+    buckets: numbersOf(fieldsOf(buckets), 'cache', 'origin'),
+    ...numbersOf(given, 'queries', 'failedQueries'),
     durations: Array.isArray(durations) ? durations.map(numberOf) : [],
   }
 }
@@ -136,31 +138,23 @@ function backendIn({ name, mode, isOverridden, shadow }: Fields): BackendSummary
 }
 
 function figuresIn(given: Fields): Figures {
-  const { hit = 0, partial = 0, miss = 0 } = countsOf(given['wouldBe'])
   return {
-    since: numberOf(given['since']),
-    comparisons: numberOf(given['comparisons']),
-    equal: numberOf(given['equal']),
-    explained: numberOf(given['explained']),
-    unexplained: numberOf(given['unexplained']),
+    ...numbersOf(given, 'since', 'comparisons', 'equal', 'explained', 'unexplained'),
     skipped: countsOf(given['skipped']),
-    wouldBe: { hit, partial, miss },
+    wouldBe: numbersOf(fieldsOf(given['wouldBe']), 'hit', 'partial', 'miss'),
     causes: countsOf(given['causes']),
   }
 }
 
 function exampleIn(given: Fields): ShadowExample {
-  const { from, to, step } = fieldsOf(given['window'])
+  const window = fieldsOf(given['window'])
+  const { step } = window
   return {
     id: textOf(given['id']),
     at: numberOf(given['at']),
     backend: textOf(given['backend']),
     text: textOf(given['text']),
-    window: {
-      from: numberOf(from),
-      to: numberOf(to),
-      step: typeof step === 'string' ? step : numberOf(step),
-    },
+    window: { ...numbersOf(window, 'from', 'to'), step: typeof step === 'string' ? step : numberOf(step) },
     // A release that is newer than this one may know more causes.
     cause: textOf(given['cause']) as ShadowExample['cause'],
     isExplained: given['isExplained'] === true,
@@ -174,18 +168,11 @@ function shapeIn(given: Fields): ShapeRow {
     shape: textOf(given['shape']),
     key: typeof key === 'string' ? key : undefined,
     backend: textOf(given['backend']),
-    stepMs: numberOf(given['stepMs']),
-    phaseMs: numberOf(given['phaseMs']),
+    ...numbersOf(given, 'stepMs', 'phaseMs'),
     calendar: readCalendar(calendar) as Calendar | undefined,
-    since: numberOf(given['since']),
-    lastAt: numberOf(given['lastAt']),
-    count: numberOf(given['count']),
+    ...numbersOf(given, 'since', 'lastAt', 'count'),
     outcomes: countsOf(given['outcomes']),
-    bytes: numberOf(given['bytes']),
-    totalSeconds: numberOf(given['totalSeconds']),
-    savedSeconds: numberOf(given['savedSeconds']),
-    asked: numberOf(given['asked']),
-    askedSeconds: numberOf(given['askedSeconds']),
+    ...numbersOf(given, 'bytes', 'totalSeconds', 'savedSeconds', 'asked', 'askedSeconds'),
     notCached: typeof notCached === 'string' ? notCached : undefined,
   }
 }

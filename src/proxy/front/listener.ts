@@ -1,24 +1,22 @@
 /** A listening socket: opened with a clear error, closed by draining. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import { Budget } from '../../core/budget.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { CutReason } from '../../core/decision.ts'
-import { WindowpaneError } from '../../core/errors.ts'
 import { createServer } from '../../core/node-http.ts'
 import { allOn, type RuntimeSwitches, replaceHttpReader } from '../../core/runtime.ts'
-import { socketPathOf } from '../../core/socket-address.ts'
 import type { Limits } from '../limits.ts'
 import { AddressCounts } from './addresses.ts'
 import { Arrivals } from './arrivals.ts'
+import { bind } from './bind.ts'
 import { GatheredMessage, type HttpRequest, StreamedMessage } from './body.ts'
 import { Connections, type Ending, noShortcut } from './connections.ts'
 import type { Asked, Reply } from './exchange.ts'
 import { HeadTurns } from './head-turns.ts'
-import { type ListenerTlsState, type SecureListener, secureListener } from './listener-tls.ts'
+import { type SecureListener, secureListener } from './listener-tls.ts'
 import { writeRefusal } from './refusal.ts'
 import { Shortcut, type ShortcutOptions } from './shortcut.ts'
-import { openSocket } from './unix-socket.ts'
 
 export interface Listener {
   /** `http://host:port`, `https://…` or `unix:/path`. */
@@ -58,15 +56,15 @@ export async function openListener(
   answer: Answerer,
   answerPlain?: (request: Asked, reply: Reply) => void,
 ): Promise<Listener> {
-  const { limits, clock, tls, runtime = allOn, onCut } = options
+  const { limits, clock, tls, runtime = allOn, onCertificate, onCut } = options
   const { maxHeaderBytes } = limits
   const arrivals = options.arrivals ?? new Arrivals(new Budget(limits.memoryBytes), maxHeaderBytes)
-  const onChange = ({ error }: ListenerTlsState) => options.onCertificate?.(error)
   const Message = runtime.pushedBodies ? GatheredMessage : StreamedMessage
   const serverOptions = { ...withoutTimers, maxHeaderSize: maxHeaderBytes, IncomingMessage: Message }
   // Node waits for a handshake for two minutes, whatever the limits are.
   const handshakeTimeout = Math.min(handshakeMs, limits.requestTimeoutMs)
-  const secure = tls && secureListener({ ...tls, clock, onChange }, { ...serverOptions, handshakeTimeout })
+  const secure =
+    tls && secureListener({ ...tls, clock, onCertificate }, { ...serverOptions, handshakeTimeout })
   const server = secure?.server ?? createServer(serverOptions)
   server.maxConnections = limits.maxConnections
   server.on('drop', () => onCut?.('connections'))
@@ -108,7 +106,7 @@ export async function openListener(
     continueInTurn(response)
     onRequest(request, response)
   })
-  const { url, release } = await listen(server, options).catch((error) => {
+  const { url, release } = await bind(server, options).catch((error) => {
     secure?.stop()
     throw error
   })
@@ -195,64 +193,6 @@ function socketsOf(
 }
 
 type AnyServer = Server | SecureListener['server']
-
-interface Bound {
-  readonly url: string
-  /** Removes the files that closing the server does not remove. */
-  release(): Promise<void>
-}
-
-function listen(server: AnyServer, options: ListenerOptions): Promise<Bound> {
-  const path = socketPathOf(options.address)
-  return path === undefined ? listenOnPort(server, options) : listenOnSocket(server, path, options)
-}
-
-async function listenOnSocket(
-  server: AnyServer,
-  path: string,
-  { address, flag }: ListenerOptions,
-): Promise<Bound> {
-  try {
-    return { url: address, release: await openSocket(server, path) }
-  } catch (cause) {
-    throw listenFailed({ address, flag, cause: cause as Error })
-  }
-}
-
-async function listenOnPort(
-  server: AnyServer,
-  { address, flag, reusePort = false, tls }: ListenerOptions,
-): Promise<Bound> {
-  const match = /^(.*):(\d+)$/.exec(address)
-  if (match === null) {
-    throw new WindowpaneError('WINDOWPANE_BAD_OPTION', `"${address}" is not an address to listen on`, {
-      remedy:
-        'Give host:port, such as 127.0.0.1:9191 or [::]:9191, or a unix socket, such as unix:/run/windowpane.sock.',
-    })
-  }
-  const host = match[1]!.replace(/^\[|\]$/g, '')
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) => reject(listenFailed({ address, flag, cause })))
-    const place = { port: Number(match[2]), ...(host !== '' && { host }), reusePort }
-    server.listen(place, () => {
-      const { address: bound, port, family } = server.address() as AddressInfo
-      const authority = `${family === 'IPv6' ? `[${bound}]` : bound}:${port}`
-      resolve({ url: `${tls === undefined ? 'http' : 'https'}://${authority}`, release: async () => {} })
-    })
-  })
-}
-
-interface FailedListen {
-  readonly address: string
-  readonly flag: string | undefined
-  readonly cause: Error
-}
-
-const listenFailed = ({ address, flag = '--listen', cause }: FailedListen): WindowpaneError =>
-  new WindowpaneError('WINDOWPANE_LISTEN_FAILED', `cannot listen on ${address}: ${cause.message}`, {
-    remedy: `Choose another address with ${flag}.`,
-    cause,
-  })
 
 /** New connections are refused, idle ones closed, busy ones given time. */
 function drain(server: AnyServer, connections: Connections, timer: Timer): Promise<void> {

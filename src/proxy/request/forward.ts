@@ -2,8 +2,7 @@
  * Everything that is not answered from the cache: passed on untouched. A small answer is kept for a slow reader, so that the
  * connection to the database is free again; a larger one is streamed at the slower side's pace.
  */
-import type { HeaderList } from '../../backends/backend.ts'
-import type { Broken, ResponseHandler, UpstreamCall } from '../../engine/ports.ts'
+import type { Broken } from '../../engine/ports.ts'
 import { Tee } from '../../engine/tee.ts'
 import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
 import type { Outgoing } from './outgoing.ts'
@@ -14,56 +13,32 @@ export function forward(
   request: ForwardRequest,
   outgoing: Outgoing,
 ): Promise<Broken | undefined> {
+  const tee = new Tee(outgoing)
   return new Promise((resolve) => {
-    const passing = new Passing(outgoing, resolve)
-    const call = upstream.forward(request, passing)
-    passing.sent(call)
+    const call = upstream.forward(request, {
+      head: (status, headers) => tee.head(status, headers),
+      data(chunk) {
+        if (tee.write(chunk) || outgoing.memory.keepUnsent()) return
+        call.pause(true)
+        tee.onDrain(() => call.resume())
+      },
+      end() {
+        tee.end()
+        resolve(undefined)
+      },
+      failed(broken) {
+        tee.abort()
+        resolve(tee.hasBegun ? undefined : broken)
+      },
+      restart() {
+        if (tee.hasBegun) return false
+        tee.restart()
+        return true
+      },
+    })
     outgoing.onGone(() => {
       call.cancel()
       resolve(undefined)
     })
   })
-}
-
-class Passing implements ResponseHandler {
-  readonly #outgoing: Outgoing
-  readonly #tee: Tee
-  readonly #resolve: (broken: Broken | undefined) => void
-  #call: UpstreamCall | undefined
-
-  constructor(outgoing: Outgoing, resolve: (broken: Broken | undefined) => void) {
-    this.#outgoing = outgoing
-    this.#tee = new Tee(outgoing)
-    this.#resolve = resolve
-  }
-
-  sent(call: UpstreamCall): void {
-    this.#call = call
-  }
-
-  head(status: number, headers: HeaderList): void {
-    this.#tee.head(status, headers)
-  }
-
-  data(chunk: Uint8Array): void {
-    if (this.#tee.write(chunk) || this.#outgoing.keepsUnsent()) return
-    this.#call?.pause(true)
-    this.#tee.onDrain(() => this.#call?.resume())
-  }
-
-  end(): void {
-    this.#tee.end()
-    this.#resolve(undefined)
-  }
-
-  failed(broken: Broken): void {
-    this.#tee.abort()
-    this.#resolve(this.#tee.hasBegun ? undefined : broken)
-  }
-
-  restart(): boolean {
-    if (this.#tee.hasBegun) return false
-    this.#tee.restart()
-    return true
-  }
 }

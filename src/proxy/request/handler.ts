@@ -3,7 +3,6 @@
  * Read `handle` from top to bottom; queries.ts has the rest of the way.
  */
 import type { WireRequest } from '../../backends/backend.ts'
-import type { Clock } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
 import { climbingRefused, climbs } from '../../core/url.ts'
 import type { MaybePromise } from '../../stores/store.ts'
@@ -11,20 +10,17 @@ import type { Visit } from '../../telemetry/record.ts'
 import type { Arrivals } from '../front/arrivals.ts'
 import { type Body, type ForwardBody, hasBody, smallBodyOf } from '../front/body.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
-import type { Quota } from '../quotas/quota.ts'
-import type { HttpUpstream } from '../upstream/upstream.ts'
-import { whenAdmitted } from './admission.ts'
+import type { Admission, Quota } from '../quotas/quota.ts'
 import { Cancels } from './cancels.ts'
 import { type Incoming, readTarget } from './incoming.ts'
 import { Outgoing, type OutgoingOptions } from './outgoing.ts'
 import { OwnAnswers } from './own-answers.ts'
 import { Queries, type QueriesOptions } from './queries.ts'
-import { Renderer } from './renderer.ts'
+import { Renderer, type RendererOptions } from './renderer.ts'
 import { notARangeQuery } from './whole.ts'
 
-export interface HandlerOptions extends OutgoingOptions, QueriesOptions {
-  readonly clock: Clock
-  readonly upstream: HttpUpstream
+export interface HandlerOptions extends OutgoingOptions, QueriesOptions, RendererOptions {
+  /** Without one no client is limited. */
   readonly quota?: Quota | undefined
   readonly maxRequestBytes: number
   /** Complete requests under way. */
@@ -124,12 +120,21 @@ export class Handler {
     )
   }
 
+  /** Goes on once the request token is taken: at once where tokens are counted in this thread. */
   #admitted(
     outgoing: Outgoing,
     { headers }: Incoming,
     proceed: () => MaybePromise<void>,
   ): MaybePromise<void> {
-    return whenAdmitted(outgoing, { quota: this.#options.quota, own: this.#own, headers }, proceed)
+    const { quota } = this.#options
+    if (quota?.isActive !== true) return proceed()
+    const admission = quota.admit({ headers, address: outgoing.clientAddress })
+    const goOn = ({ ticket, refusal }: Admission): MaybePromise<void> => {
+      if (refusal !== undefined) return this.#own.overQuota(outgoing, refusal, ticket.entity)
+      outgoing.ticket = ticket
+      return proceed()
+    }
+    return admission instanceof Promise ? admission.then(goOn) : goOn(admission)
   }
 
   /** Requests are counted when they are complete: slow clients do not use up the capacity of others. */
@@ -151,7 +156,7 @@ export class Handler {
     { incoming, isQuery }: { readonly incoming: Incoming; readonly isQuery: boolean },
   ): MaybePromise<void> | 'later' {
     const { maxRequestBytes: maxBytes, arrivals } = this.#options
-    const limits = { maxBytes, arrivals, hold: (bytes: number) => outgoing.hold(bytes) }
+    const limits = { maxBytes, arrivals, hold: (bytes: number) => outgoing.memory.hold(bytes) }
     const { unread } = request
     if (isQuery) {
       request.gather(limits, (body) => {

@@ -1,22 +1,19 @@
 /** Everything that is written to a client: head with the decision in it, and body. */
-import type { ErrorAnswer, HeaderList, Plan, Recomposed, WireRequest } from '../../backends/backend.ts'
+import type { ErrorAnswer, HeaderList, Plan, WireRequest } from '../../backends/backend.ts'
 import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision, resetDecision } from '../../core/decision.ts'
-import type { Pane } from '../../core/pane.ts'
 import type { Written } from '../../core/scratch.ts'
 import { bodyHeaders, decisionHeaders, endToEnd, serverTiming } from '../../engine/http/headers.ts'
 import type { Encoding, StreamTarget } from '../../engine/ports.ts'
-import type { Answer, Client } from '../../engine/trip.ts'
-import type { MaybePromise } from '../../stores/store.ts'
+import type { Client } from '../../engine/trip.ts'
 import type { SpanIds } from '../../telemetry/channels.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import { negotiate, type Packing, packingOf } from '../compression/encoding.ts'
-import { type PackOptions, packAnswer, writeWhole } from '../compression/pack-answer.ts'
-import { nameOf } from '../compression/packed.ts'
+import type { PackOptions } from '../compression/pack-answer.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
-import { memoryOf, sendWhole } from '../front/send-whole.ts'
+import { sendWhole } from '../front/send-whole.ts'
 import { type Patience, StallWatch } from '../front/stall.ts'
 import type { Ticket } from '../quotas/ticket.ts'
 import { type MemoryOptions, ReplyMemory } from './reply-memory.ts'
@@ -27,28 +24,15 @@ export interface OutgoingOptions extends Patience, PackOptions, MemoryOptions {
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
 }
 
-type PanesAnswer = Pick<Extract<Answer, { kind: 'panes' }>, 'headers' | 'body'> & {
-  readonly panes?: readonly Pane[] | undefined
-  readonly name?: string
-}
-
 type CancelledAnswer = ErrorAnswer & { readonly status: number }
-
-/**
- * Thousands of short series take longer to recompose than to send: such an answer is cached as a whole when requested
- * again.
- */
-const manyParts = 2_000
-
-/** Less is copied as quickly. */
-const leastViewed = 32 * 1024
-
-/** A shorter answer is copied for each client: many slow readers of it take little memory. */
-const leastShared = 256 * 1024
 
 /** One response, as a client the engine can wait with, a target it can stream to, and a visit to look back on. */
 export class Outgoing implements Client, StreamTarget, Visit {
   readonly encoding: Encoding
+  /** The encoding of answers made here. */
+  readonly packing: Packing
+  readonly options: OutgoingOptions
+  readonly memory: ReplyMemory
   readonly decision: Decision = newDecision()
   readonly trace: SpanIds | undefined
   plan: Plan | undefined
@@ -67,27 +51,23 @@ export class Outgoing implements Client, StreamTarget, Visit {
   bytes = 0
   readonly #request: Asked
   readonly #response: Reply
-  readonly #options: OutgoingOptions
   readonly #began: number
-  /** The encoding of answers made here. */
-  readonly #packing: Packing
   readonly #stall: StallWatch
   #isBroken = false
-  readonly #memory: ReplyMemory
   #isCancelled = false
   readonly #onCancelled: (() => void)[] = []
 
   constructor(request: Asked, response: Reply, options: OutgoingOptions) {
     this.#request = request
     this.#response = response
-    this.#options = options
+    this.options = options
     this.#stall = new StallWatch(response, options)
-    this.#memory = new ReplyMemory(response, options)
+    this.memory = new ReplyMemory(response, options)
     this.#began = options.clock.elapsed()
     this.trace = options.trace?.(request.rawHeaders)
     const accepted = request.headers['accept-encoding'] as string | undefined
     this.encoding = negotiate(accepted)
-    this.#packing = packingOf(accepted)
+    this.packing = packingOf(accepted)
   }
 
   /** A client that has cancelled its query no longer waits, though it may still be connected. */
@@ -136,11 +116,11 @@ export class Outgoing implements Client, StreamTarget, Visit {
   }
 
   get totalMs(): number {
-    return this.#options.clock.elapsed() - this.#began
+    return this.options.clock.elapsed() - this.#began
   }
 
   get endedAt(): EpochMs {
-    return this.#options.clock.now()
+    return this.options.clock.now()
   }
 
   get unsent(): number {
@@ -163,7 +143,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
     }
     if (this.isGone || this.hasBegun) return
     const { timings } = decision
-    timings.fetch = this.#options.clock.elapsed() - this.#began - timings.plan - timings.lookup
+    timings.fetch = this.options.clock.elapsed() - this.#began - timings.plan - timings.lookup
     const passed = endToEnd(headers)
     this.#response.writeHead(status, passed.concat(this.#ownHeaders(passed)))
   }
@@ -180,14 +160,9 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#response.once('drain', resume)
   }
 
-  /** Whether the client's unread part of a forwarded answer is kept in memory: the database need not wait for it. */
-  keepsUnsent(): boolean {
-    return this.#memory.keepUnsent()
-  }
-
   end(): void {
     this.#response.end()
-    this.#memory.holdUnsent()
+    this.memory.holdUnsent()
     this.#stall.watch()
   }
 
@@ -201,40 +176,15 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.#response.destroy()
   }
 
-  /** An answer put together from panes, or one that is kept as a whole. Returns false where the memory budget has no room for it. */
-  panes(answer: PanesAnswer): MaybePromise<boolean> {
-    const { headers, body } = answer
-    const { packed } = this.#options
-    if (this.#packing !== 'identity') return this.#pack(answer, this.#packing)
-    const panes = (body.parts ?? 0) < manyParts ? undefined : answer.panes
-    const kept = panes && packed.find(panes, 'identity')
-    if (kept instanceof Buffer) {
-      this.#sendKept(headers, kept)
-      return true
-    }
-    if (panes === undefined && (this.#sendShort(headers, body) || this.#sendViews(headers, body))) return true
-    const written = this.#written(answer)
-    if (written === undefined) return false
-    if (panes !== undefined) packed.offer(panes, 'identity', written.bytes)
-    this.#send(200, headers, written)
-    return true
-  }
-
-  #written({ body, panes }: PanesAnswer): Written | undefined {
-    const write = () => writeWhole(this.#options, body)
-    if (panes === undefined || body.length < leastShared) return write()
-    return this.#options.shared.use(nameOf(panes, 'identity'), write)
-  }
-
   /** Sends an answer that is kept for others too. */
-  #sendKept(headers: HeaderList, bytes: Buffer): void {
-    this.#send(200, headers, { bytes, release: () => {} })
+  sendKept(headers: HeaderList, bytes: Buffer): void {
+    this.send(200, headers, { bytes, release: () => {} })
     const isUnsent = !this.#response.closed && !this.#response.writableFinished
-    if (isUnsent) this.#memory.holdShared([bytes.buffer])
+    if (isUnsent) this.memory.holdShared([bytes.buffer])
   }
 
   /** Returns false where it is not short, or node:http has to send it. */
-  #sendShort(headers: HeaderList, body: ShortBody): boolean {
+  sendShort(headers: HeaderList, body: ShortBody): boolean {
     const response = this.#response
     if (body.length > maxShortBytes || response.sendWhole === undefined) return false
     if (this.isGone || this.hasBegun) return true
@@ -246,19 +196,8 @@ export class Outgoing implements Client, StreamTarget, Visit {
     return true
   }
 
-  /** Sends the bytes from where they lie, without a copy, where that does not keep much more than them from being given up. */
-  #sendViews(headers: HeaderList, body: Recomposed): boolean {
-    const views = body.length < leastViewed ? undefined : body.views?.()
-    if (views === undefined) return false
-    const memory = memoryOf(views)
-    const kept = memory.reduce((bytes, { byteLength }) => bytes + byteLength, 0)
-    if (kept > 2 * body.length || !this.#memory.holdShared(memory)) return false
-    if (this.isGone || this.hasBegun) return true
-    this.#sendWhole(200, headers, views)
-    return true
-  }
-
-  #sendWhole(status: number, headers: HeaderList, body: readonly Uint8Array[]): void {
+  /** Sends the pieces of a body from where they lie. */
+  sendWhole(status: number, headers: HeaderList, body: readonly Uint8Array[]): void {
     let length = 0
     for (let i = 0; i < body.length; i++) length += body[i]!.length
     const own = this.#ownHeaders(headers)
@@ -266,20 +205,6 @@ export class Outgoing implements Client, StreamTarget, Visit {
     this.bytes += length
     sendWhole(this.#response, { status, given: headers, own }, body)
     this.#stall.watch()
-  }
-
-  async #pack(answer: PanesAnswer, packing: Exclude<Packing, 'identity'>): Promise<boolean> {
-    const { body, panes } = answer
-    const headers = [...answer.headers, 'Content-Encoding', packing]
-    const made = packAnswer(this.#options, answer, packing)
-    if (made === undefined) return false
-    if ('spliced' in made) {
-      this.#send(200, headers, made.spliced)
-      this.#options.pieces.want(panes!, body)
-      return true
-    }
-    this.#sendKept(headers, await made.bytes)
-    return true
   }
 
   /** The client has this answer already. */
@@ -302,28 +227,24 @@ export class Outgoing implements Client, StreamTarget, Visit {
   /** A whole response: the database's own error, or ours. */
   whole(status: number, headers: HeaderList, body: Uint8Array): void {
     const kept = endToEnd(headers, bodyHeaders)
-    this.#send(status, kept, { bytes: body, release: () => {} })
+    this.send(status, kept, { bytes: body, release: () => {} })
   }
 
-  #send(status: number, headers: HeaderList, body: Written): void {
+  /** Sends bytes that are released when the client has them, or is gone. */
+  send(status: number, headers: HeaderList, body: Written): void {
     if (this.isGone || this.hasBegun) {
       body.release()
       return
     }
     // `close` comes after the last byte was taken, or when the client is gone: never while the bytes are needed.
     this.#response.once('close', body.release)
-    this.#sendWhole(status, headers, [body.bytes])
-  }
-
-  /** Reserves memory until the answer is over. Returns false where the budget has no room. */
-  hold(bytes: number): boolean {
-    return this.#memory.hold(bytes)
+    this.sendWhole(status, headers, [body.bytes])
   }
 
   #ownHeaders(headers: HeaderList): string[] {
     const list = decisionHeaders(this.decision, headers)
     if (this.ticket !== undefined) list.push(...this.ticket.fields)
-    list.push('Server-Timing', serverTiming(this.decision, this.totalMs), 'Via', `1.1 ${this.#options.via}`)
+    list.push('Server-Timing', serverTiming(this.decision, this.totalMs), 'Via', `1.1 ${this.options.via}`)
     return list
   }
 }

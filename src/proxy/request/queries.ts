@@ -10,7 +10,6 @@ import type { IntervalCache } from '../../engine/interval-cache.ts'
 import { rewritePlan } from '../../engine/rewrites.ts'
 import type { Answer, Demands } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
-import { chargeWhole } from './admission.ts'
 import type { Cancels } from './cancels.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { OwnAnswers } from './own-answers.ts'
@@ -137,4 +136,9 @@ export class Queries {
     const pending = answer instanceof Promise ? answer.then(render) : render(answer)
     return pending instanceof Promise ? pending.then(() => chargeWhole(outgoing)) : pending
   }
+}
+
+/** Charges a request whose answer is cached whole, where it was the one that queried the database. */
+function chargeWhole({ ticket, decision }: Outgoing): void {
+  if (decision.outcome === 'miss' && decision.collapsed !== true) ticket?.spendFlat()
 }

@@ -1,16 +1,19 @@
 /** Sends the answer of the cache to the client, or forwards the request to the database where the cache has none. */
-import type { Backend, Bypass, WireRequest } from '../../backends/backend.ts'
+import type { Backend, Bypass, HeaderList, Recomposed, WireRequest } from '../../backends/backend.ts'
 import type { Clock } from '../../core/clock.ts'
 import { resetDecision } from '../../core/decision.ts'
+import { headerOf } from '../../core/headers.ts'
 import { newUuid } from '../../core/uuid.ts'
 import { isNotModified } from '../../engine/objects/http-conditional.ts'
 import type { Answer } from '../../engine/trip.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { ForwardRequest, HttpUpstream } from '../upstream/upstream.ts'
+import { type CachedAnswer, sendCached } from './cached-answer.ts'
 import { forward } from './forward.ts'
-import { bodyOf, type ObjectReply, objectHeaders } from './object-reply.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { OwnAnswers } from './own-answers.ts'
+
+type ObjectAnswer = Extract<Answer, { kind: 'object' }>
 
 export interface RendererOptions {
   readonly clock: Clock
@@ -34,13 +37,10 @@ export class Renderer {
   render(outgoing: Outgoing, wire: WireRequest, answer: Answer): MaybePromise<void> {
     switch (answer.kind) {
       case 'panes': {
-        const orForward = (isSent: boolean) =>
-          isSent ? undefined : this.forwardQuery(outgoing, wire, { bypass: 'memory_exhausted' })
         const own = this.#backend.presentation?.ownHeaders?.(outgoing.plan!, this.#newId)
         const { body, panes } = answer
         const headers = own === undefined ? answer.headers : answer.headers.concat(own)
-        const sending = outgoing.panes({ headers, body, panes })
-        return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
+        return this.#send(outgoing, wire, { headers, body, panes })
       }
       case 'object':
         return this.#object(outgoing, wire, answer)
@@ -67,13 +67,20 @@ export class Renderer {
     }
   }
 
-  #object(outgoing: Outgoing, wire: WireRequest, answer: ObjectReply): MaybePromise<void> {
+  /** With an entity tag, so that a client that has the answer already gets a 304. */
+  #object(outgoing: Outgoing, wire: WireRequest, answer: ObjectAnswer): MaybePromise<void> {
     const own = this.#backend.presentation?.ownHeaders?.(outgoing.kept!, this.#newId)
     const headers = objectHeaders(answer).concat(own ?? [])
     if (isNotModified(wire.headers, answer.etag)) return outgoing.notModified(headers)
+    return this.#send(outgoing, wire, { headers, body: bodyOf(answer.body), name: answer.etag })
+  }
+
+  /** Forwards the request where the memory budget has no room for its answer. */
+  #send(outgoing: Outgoing, wire: WireRequest, answer: CachedAnswer): MaybePromise<void> {
+    const sending = sendCached(outgoing, answer)
+    if (sending === true) return
     const orForward = (isSent: boolean) =>
       isSent ? undefined : this.forwardQuery(outgoing, wire, { bypass: 'memory_exhausted' })
-    const sending = outgoing.panes({ headers, body: bodyOf(answer.body), name: answer.etag })
     return sending instanceof Promise ? sending.then(orForward) : orForward(sending)
   }
 
@@ -111,3 +118,19 @@ export class Renderer {
     if (broken !== undefined) this.#own.broken(outgoing, broken)
   }
 }
+
+/** Weak, because the answer may be sent in several encodings: they have equal content, not equal bytes. */
+function objectHeaders({ headers, etag }: ObjectAnswer): HeaderList {
+  const vary = headerOf(headers, 'vary')
+  const tagged = [...headers, 'ETag', `W/${etag.replace(/^W\//, '')}`]
+  return vary !== undefined && /(?:^|,)\s*(?:\*|accept-encoding)\s*(?:,|$)/i.test(vary)
+    ? tagged
+    : [...tagged, 'Vary', 'Accept-Encoding']
+}
+
+/** A body that is sent from where it lies. */
+const bodyOf = (bytes: Uint8Array): Recomposed => ({
+  length: bytes.length,
+  write: (target) => target.set(bytes),
+  views: () => [bytes],
+})

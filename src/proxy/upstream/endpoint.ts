@@ -1,12 +1,12 @@
 /** One URL of a database: its connections, its certificates, its health. */
 import type { Dispatcher } from 'undici'
-import type { Clock } from '../../core/clock.ts'
 import { Pool } from '../../core/undici.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import { TlsFiles, type TlsPaths } from '../tls-files.ts'
 import { authorizationOf } from './credentials.ts'
 import { messageOf } from './errors.ts'
 import { Health, type HealthState } from './health.ts'
+import type { UpstreamOptions } from './upstream.ts'
 
 /** There is no way to leave certificates unverified, and there will be none. */
 export interface UpstreamTls extends TlsPaths {
@@ -14,13 +14,8 @@ export interface UpstreamTls extends TlsPaths {
   readonly serverName?: string | undefined
 }
 
-export interface EndpointOptions {
+export interface EndpointOptions extends Pick<UpstreamOptions, 'clock' | 'connections' | 'tls' | 'socket'> {
   readonly url: URL
-  readonly clock: Clock
-  readonly connections: number
-  readonly tls?: UpstreamTls | undefined
-  /** A unix socket to connect to instead of the host of the URL. */
-  readonly socket?: string | undefined
 }
 
 export interface UpstreamState extends HealthState {
@@ -73,17 +68,6 @@ export class Endpoint {
     return { url, ...this.health.state, ...(error !== undefined && { tlsError: error }) }
   }
 
-  /** Whether connections to it would be made in the same way. */
-  isLike({ url, tls, socket, connections }: EndpointOptions): boolean {
-    const own = this.#options
-    return (
-      url.href === own.url.href &&
-      socket === own.socket &&
-      connections === own.connections &&
-      (['ca', 'cert', 'key', 'serverName'] as const).every((name) => tls?.[name] === own.tls?.[name])
-    )
-  }
-
   /** The reason why no request can be sent to it. */
   get obstacle(): string | undefined {
     this.#lookAtFiles()
@@ -104,21 +88,6 @@ export class Endpoint {
     this.#pool.dispatch({ ...request, path: this.#prefix + request.path }, handler)
   }
 
-  /** Certificates are looked at now, and not only when it is time. */
-  reload(): void {
-    this.#lookedAt = Number.NEGATIVE_INFINITY
-    this.#lookAtFiles()
-  }
-
-  /** Lets requests under way finish. */
-  async retire(): Promise<void> {
-    const pool = this.#pool
-    this.#pool = undefined
-    if (pool === undefined) return
-    this.#retired.add(pool)
-    await pool.close().finally(() => this.#retired.delete(pool))
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([this.#pool, ...this.#retired].map((pool) => pool?.destroy()))
@@ -129,7 +98,16 @@ export class Endpoint {
     const now = this.#options.clock.elapsed()
     if (this.#tls === undefined || now - this.#lookedAt < lookAgainMs) return
     this.#lookedAt = now
-    if (this.#tls.check()) void this.retire()
+    if (this.#tls.check()) void this.#retirePool()
+  }
+
+  /** Lets requests under way finish. */
+  async #retirePool(): Promise<void> {
+    const pool = this.#pool
+    this.#pool = undefined
+    if (pool === undefined) return
+    this.#retired.add(pool)
+    await pool.close().finally(() => this.#retired.delete(pool))
   }
 
   #newPool(): Pool {

@@ -113,7 +113,7 @@ export class RequestJourney implements Journey {
   }
 
   #named(endpoint: Endpoint, detail: string): string {
-    return this.#endpoints.count === 1 ? detail : `${endpoint.name}: ${detail}`
+    return this.#endpoints.all.length === 1 ? detail : `${endpoint.name}: ${detail}`
   }
 }
 

@@ -50,8 +50,8 @@ export class Slots {
   /** Those whose clients are slower than the database, the longest first. */
   readonly #held = new Set<Slot>()
   readonly #running: Record<SlotKind, number> = { fetch: 0, forward: 0, upload: 0, probe: 0 }
+  readonly #connections: number
   readonly #concurrency: () => Concurrency | undefined
-  #connections: number
   #timer: Timer | undefined
   #waited = 0
   #waitedMs = 0
@@ -75,11 +75,6 @@ export class Slots {
       waitedMs: this.#waitedMs,
       refused: this.#refused,
     }
-  }
-
-  configure(connections: number): void {
-    this.#connections = connections
-    this.#admit()
   }
 
   enter(slot: Slot): void {

@@ -19,8 +19,8 @@ export interface ProbeOptions {
   readonly intervalMs: number
 }
 
-/** Settings that may change while requests are in progress. */
-export interface UpstreamSettings {
+export interface UpstreamOptions {
+  readonly clock: Clock
   /** One URL, or those of several equal databases; the path goes before that of every request. */
   readonly url: URL | readonly URL[]
   /** Connections to each of them. */
@@ -33,10 +33,6 @@ export interface UpstreamSettings {
   readonly socket?: string | undefined
   /** Finds out which URLs are down and which are back without risking a client's request. */
   readonly probe?: ProbeOptions | undefined
-}
-
-export interface UpstreamOptions extends UpstreamSettings {
-  readonly clock: Clock
   /** The name of this proxy in Via. */
   readonly via: string
   /** Shared by all databases of a process. */
@@ -57,30 +53,28 @@ export interface ForwardRequest extends Omit<WireRequest, 'body'> {
 const replaced = new Set(['host', 'accept-encoding', 'content-length', 'expect', 'via'])
 
 export class HttpUpstream implements Upstream {
-  readonly #clock: Clock
-  readonly #via: string
+  readonly preferredEncoding: Encoding
+  /** Whether the path of a URL goes before that of every request. */
+  readonly hasPrefix: boolean
+  readonly #options: UpstreamOptions
   readonly #pace: Pace
   readonly #slots: Slots
-  readonly #onHeldCut: (() => void) | undefined
-  readonly #retired = new Set<Endpoint>()
-  #settings!: UpstreamSettings
-  #credentials!: Credentials
-  #endpoints!: Endpoints
+  readonly #credentials: Credentials
+  readonly #endpoints: Endpoints
   #probeTimer: Timer | undefined
-  #preferredEncoding: Encoding = 'gzip'
-  #hasPrefix = false
 
-  constructor({ clock, via, pace = new Pace(), onHeldCut, concurrency, ...settings }: UpstreamOptions) {
-    this.#clock = clock
-    this.#slots = new Slots(clock, settings.connections, concurrency)
-    this.#onHeldCut = onHeldCut
-    this.#pace = pace
-    this.#via = via
-    this.configure(settings)
-  }
-
-  get preferredEncoding(): Encoding {
-    return this.#preferredEncoding
+  constructor(options: UpstreamOptions) {
+    const { clock, connections, tls, socket, probe } = options
+    const urls = [options.url].flat()
+    const endpoints = urls.map((url) => new Endpoint({ url, clock, connections, tls, socket }))
+    this.preferredEncoding = endpoints.every((each) => each.isLocal) ? 'identity' : 'gzip'
+    this.hasPrefix = urls.some(({ pathname }) => pathname !== '/')
+    this.#options = options
+    this.#pace = options.pace ?? new Pace()
+    this.#slots = new Slots(clock, connections, options.concurrency)
+    this.#credentials = new Credentials(options.auth ?? {}, clock)
+    this.#endpoints = new Endpoints(endpoints, probe !== undefined)
+    if (probe !== undefined) this.#probeLater(probe)
   }
 
   /** Queries that wait in the queue for the database. */
@@ -88,33 +82,8 @@ export class HttpUpstream implements Upstream {
     return this.#slots.queue
   }
 
-  /** Whether the path of a URL goes before that of every request. */
-  get hasPrefix(): boolean {
-    return this.#hasPrefix
-  }
-
-  /** From the next request on. Connections and health of URLs that stay are kept; requests under way finish. */
-  configure(settings: UpstreamSettings): void {
-    const before = this.#endpoints === undefined ? [] : [...this.#endpoints]
-    const after = this.#endpointsOf(settings, before)
-    for (const endpoint of before) if (!after.includes(endpoint)) this.#retire(endpoint)
-    this.#settings = settings
-    this.#hasPrefix = [settings.url].flat().some(({ pathname }) => pathname !== '/')
-    this.#slots.configure(settings.connections)
-    this.#credentials = new Credentials(settings.auth ?? {}, this.#clock)
-    this.#endpoints = new Endpoints(after, settings.probe !== undefined)
-    this.#preferredEncoding = after.every((each) => each.isLocal) ? 'identity' : 'gzip'
-    this.#probeTimer?.cancel()
-    if (settings.probe !== undefined) this.#probeLater(settings.probe)
-  }
-
-  /** Looks at certificate files now; without it they are looked at by and by. */
-  reload(): void {
-    for (const endpoint of this.#endpoints) endpoint.reload()
-  }
-
   upstreams(): UpstreamState[] {
-    return [...this.#endpoints].map((each) => each.state)
+    return this.#endpoints.all.map((each) => each.state)
   }
 
   send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall {
@@ -140,13 +109,14 @@ export class HttpUpstream implements Upstream {
 
   async close(): Promise<void> {
     this.#probeTimer?.cancel()
-    await Promise.all([...this.#endpoints, ...this.#retired].map((each) => each.close()))
+    await Promise.all(this.#endpoints.all.map((each) => each.close()))
   }
 
   #requestHeaders(headers: HeaderList): string[] {
     const list = endToEnd(headers, replaced)
-    const via = headerOf(headers, 'via')
-    list.push('via', via === undefined ? `1.1 ${this.#via}` : `${via}, 1.1 ${this.#via}`)
+    const before = headerOf(headers, 'via')
+    const via = `1.1 ${this.#options.via}`
+    list.push('via', before === undefined ? via : `${before}, ${via}`)
     return list
   }
 
@@ -177,36 +147,24 @@ export class HttpUpstream implements Upstream {
 
   #begin(endpoints: Endpoints, cargo: Cargo, handler: ResponseHandler): UpstreamCall {
     const journey = new RequestJourney(endpoints, cargo)
-    const idleTimeoutMs = cargo.patienceMs ?? this.#settings.idleTimeoutMs
-    const [clock, pace] = [this.#clock, this.#pace]
+    const { clock, onHeldCut } = this.#options
+    const idleTimeoutMs = cargo.patienceMs ?? this.#options.idleTimeoutMs
     const slot = new Slot(this.#slots, cargo.slot ?? 'fetch', {
       start: () => journey.begin(reader),
       cut: () => {
         reader.cut()
-        this.#onHeldCut?.()
+        onHeldCut?.()
       },
       refuse: (detail) => reader.fail({ reason: 'queue_full', detail }),
     })
-    const reader = new ResponseReader(handler, { clock, idleTimeoutMs, journey, pace, slot })
+    const reader = new ResponseReader(handler, { clock, idleTimeoutMs, journey, pace: this.#pace, slot })
     slot.enter()
     return reader
   }
 
-  #endpointsOf({ url, connections, tls, socket }: UpstreamSettings, before: readonly Endpoint[]): Endpoint[] {
-    return [url].flat().map((each) => {
-      const options = { url: each, clock: this.#clock, connections, tls, socket }
-      return before.find((known) => known.isLike(options)) ?? new Endpoint(options)
-    })
-  }
-
-  #retire(endpoint: Endpoint): void {
-    this.#retired.add(endpoint)
-    void endpoint.retire().finally(() => this.#retired.delete(endpoint))
-  }
-
   #probeLater(probe: ProbeOptions): void {
-    this.#probeTimer = this.#clock.after(probe.intervalMs, () => {
-      for (const endpoint of this.#endpoints) this.#probe(endpoint, probe)
+    this.#probeTimer = this.#options.clock.after(probe.intervalMs, () => {
+      for (const endpoint of this.#endpoints.all) this.#probe(endpoint, probe)
       this.#probeLater(probe)
     })
   }

@@ -139,13 +139,9 @@ export class SegmentWatcher {
   }
 
   #applyView(askedAt: EpochMs, result: SegmentView | Unreadable): void {
-    if ('unreadable' in result) {
-      this.#trouble = result.unreadable
-      this.#logState()
-      return
-    }
-    this.#trouble = undefined
+    this.#trouble = 'unreadable' in result ? result.unreadable : undefined
     this.#logState()
+    if ('unreadable' in result) return
     const changes = this.#seen === undefined ? [] : this.#options.segments.changes(this.#seen.view, result)
     // Queries sent before the response came may have been answered from the earlier segments.
     const at = this.#options.clock.now()
@@ -190,15 +186,12 @@ export class SegmentWatcher {
   #logState(): void {
     const { backend, segments, log } = this.#options
     const topic = `segments of ${backend}`
-    if (this.#trouble === undefined) log?.change(topic, { is: 'watched', isGood: true })
-    else {
-      const is = 'cannot be seen; settled buckets go back to their TTLs'
-      log?.change(
-        topic,
-        { is, isGood: false },
-        { detail: this.#trouble, remedy: remedyFor(backend, segments) },
-      )
+    if (this.#trouble === undefined) {
+      log?.change(topic, { is: 'watched', isGood: true })
+      return
     }
+    const state = { is: 'cannot be seen; settled buckets go back to their TTLs', isGood: false }
+    log?.change(topic, state, { detail: this.#trouble, remedy: remedyFor(backend, segments) })
   }
 }
 
