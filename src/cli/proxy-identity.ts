@@ -1,7 +1,6 @@
 /** Which proxy an admin listener belongs to: named before anything there is changed. */
-import { type AdminAddress, fetchJson, unreachable } from './admin-client.ts'
-import type { CommandIo } from './command.ts'
-import type { Failure } from './exit-codes.ts'
+import { type AdminClient, fetchJson, findAdmin, noWindowpane } from './admin-client.ts'
+import type { CommandIo, Given } from './command.ts'
 import { oneLine } from './text.ts'
 
 export interface UpstreamStatus {
@@ -31,7 +30,7 @@ interface BackendStatus {
 
 /** `Windowpane 0.1.0 at http://127.0.0.1:9192 (pid 4711, configuration windowpane.yaml, main → http://prometheus:9090/)`. */
 export function proxyText(
-  { url }: AdminAddress,
+  { url }: AdminClient,
   { version, pid, configuration, backends = [] }: ProxyIdentity,
 ): string {
   const parts = [
@@ -42,13 +41,25 @@ export function proxyText(
   return oneLine(`Windowpane ${version} at ${url}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`)
 }
 
-/** Prints on stderr which proxy is meant; a failure where none answers. */
-export async function nameProxy(address: AdminAddress, io: CommandIo): Promise<Failure | undefined> {
-  const status = await fetchJson<Partial<ProxyIdentity>>(address, '/-/status', { io })
-  if ('code' in status) return status
-  const { version } = status.data
-  if (typeof version !== 'string')
-    return unreachable(address.url, new Error('the server there is no Windowpane'))
-  io.err(`windowpane: talking to ${proxyText(address, { ...status.data, version })}\n`)
-  return undefined
+/** The content of `/-/status`. @throws Failure where no Windowpane answers. */
+export async function fetchStatus<T extends ProxyIdentity>(admin: AdminClient, parameters = ''): Promise<T> {
+  const status = await fetchJson<T>(admin, `/-/status${parameters}`)
+  if (typeof status.version !== 'string') throw noWindowpane(admin)
+  return status
 }
+
+/** Finds the proxy of a command that changes something, and prints on stderr which one it is. @throws Failure */
+export async function findNamedProxy(given: Given, io: CommandIo): Promise<AdminClient> {
+  const admin = await findAdmin(given, io)
+  io.err(`windowpane: talking to ${proxyText(admin, await fetchStatus(admin))}\n`)
+  return admin
+}
+
+/** How many nodes a change reaches, and how soon. */
+export interface Reach {
+  readonly nodes: number
+  readonly withinSeconds: number
+}
+
+export const reachText = (reach: Reach | undefined): string =>
+  reach === undefined || reach.nodes < 2 ? '' : ` at ${reach.nodes} nodes, within ${reach.withinSeconds} s,`

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { FleetStatus } from './admin-client.ts'
-import { type TopShape, topLines } from './top-text.ts'
+import { type FleetStatus, type TopShape, topLines } from './top-text.ts'
 
 const row = (changed: Partial<TopShape>): TopShape => ({
   ...{ shape: 'q', backend: 'main', stepMs: 86_400_000, count: 1, outcomes: {}, bytes: 0 },

@@ -1,6 +1,5 @@
 /** The table of `windowpane top`. */
 import { calendarText, readCalendar } from '../core/calendar.ts'
-import type { FleetStatus } from './admin-client.ts'
 import type { CommandIo } from './command.ts'
 import { shapeText } from './shape-text.ts'
 import { bytesText, counted, oneLine, painter, percent, secondsText, shorten, tableLines } from './text.ts'
@@ -23,6 +22,14 @@ export interface TopShape {
   readonly asked: number
   readonly askedSeconds: number
   readonly notCached?: string
+}
+
+/** The part of `/-/status` about nodes. Proxies of other versions may lack it. */
+export interface FleetStatus {
+  readonly state: string
+  readonly detail?: string
+  readonly up: number
+  readonly missing: number
 }
 
 export interface TopStatus {
