@@ -180,7 +180,7 @@ class Viewer {
 
   look(now: EpochMs): DemoQuery[] {
     const window = this.#nextWindow(now)
-    const { panels } = dashboards[this.#habit.dashboard]!
+    const panels = dashboards[this.#habit.dashboard]!
     const questions = panels.map((panel) => questionOf(panel, window, this.#habit.zoneMs))
     if (this.#random() < 0.15) questions.push(this.#ownQuestion(now))
     return questions

@@ -10,11 +10,6 @@ export interface Panel {
   readonly maxDataPoints: number
 }
 
-export interface Dashboard {
-  readonly name: string
-  readonly panels: readonly Panel[]
-}
-
 export interface Window {
   readonly from: EpochMs
   readonly to: EpochMs
@@ -25,47 +20,38 @@ const full = 960
 
 const panel = (query: string, maxDataPoints = half): Panel => ({ query, maxDataPoints })
 
-export const dashboards: readonly Dashboard[] = [
-  {
-    name: 'Shop',
-    panels: [
-      panel('sum by (job) (rate(http_requests_total[$rate]))', full),
-      panel('sum by (job) (rate(http_requests_total{code="500"}[$rate]))'),
-      panel('sum by (code) (rate(http_requests_total[$rate]))'),
-      panel('queue_depth'),
-      panel('count by (job) (up)'),
-    ],
-  },
-  {
-    name: 'Checkout',
-    panels: [
-      panel('sum by (code) (rate(http_requests_total{job="checkout"}[$rate]))', full),
-      panel('sum by (instance) (rate(http_requests_total{job="checkout"}[$rate]))'),
-      panel('process_resident_memory_bytes{job="checkout"}'),
-      panel('queue_depth{job="checkout"}'),
-    ],
-  },
-  {
-    name: 'Pods',
-    panels: [
-      panel('sum by (instance) (rate(http_requests_total[$rate]))', full),
-      panel('process_resident_memory_bytes', full),
-      panel('max by (job) (process_resident_memory_bytes)'),
-      panel('sum by (instance) (increase(http_requests_total{code="500"}[$rate]))'),
-      panel('up'),
-      panel('count by (job) (up)'),
-    ],
-  },
-  {
-    name: 'Building',
-    panels: [
-      panel('room_temperature_celsius', full),
-      panel('avg by (floor) (room_temperature_celsius)'),
-      panel('max(room_temperature_celsius)'),
-      panel('room_temperature_celsius{room="server"}'),
-    ],
-  },
+const shop = [
+  panel('sum by (job) (rate(http_requests_total[$rate]))', full),
+  panel('sum by (job) (rate(http_requests_total{code="500"}[$rate]))'),
+  panel('sum by (code) (rate(http_requests_total[$rate]))'),
+  panel('queue_depth'),
+  panel('count by (job) (up)'),
 ]
+
+const checkout = [
+  panel('sum by (code) (rate(http_requests_total{job="checkout"}[$rate]))', full),
+  panel('sum by (instance) (rate(http_requests_total{job="checkout"}[$rate]))'),
+  panel('process_resident_memory_bytes{job="checkout"}'),
+  panel('queue_depth{job="checkout"}'),
+]
+
+const pods = [
+  panel('sum by (instance) (rate(http_requests_total[$rate]))', full),
+  panel('process_resident_memory_bytes', full),
+  panel('max by (job) (process_resident_memory_bytes)'),
+  panel('sum by (instance) (increase(http_requests_total{code="500"}[$rate]))'),
+  panel('up'),
+  panel('count by (job) (up)'),
+]
+
+const building = [
+  panel('room_temperature_celsius', full),
+  panel('avg by (floor) (room_temperature_celsius)'),
+  panel('max(room_temperature_celsius)'),
+  panel('room_temperature_celsius{room="server"}'),
+]
+
+export const dashboards: readonly (readonly Panel[])[] = [shop, checkout, pods, building]
 
 /** Steps that Grafana rounds to, from the smallest scrape interval up. */
 const steps: readonly (readonly [upTo: number, stepMs: number])[] = [
