@@ -1,10 +1,10 @@
 /** `windowpane top`: the most requested shapes, their outcomes, and the remaining load on the database. */
 
+import { enterScreen, frameOf, leaveScreen } from '../core/text.ts'
 import { maxSummaryShapes } from '../proxy/fleet/summary.ts'
 import { type AdminClient, adminFlags, fetchJson, findAdmin, nodeFlag, parametersOf } from './admin-client.ts'
 import { type Command, type CommandIo, expectNoMore, type Given, json, Misuse } from './command.ts'
 import { exitCode, Failure, orFailure } from './exit-codes.ts'
-import { Screen } from './screen.ts'
 import { type Order, orders, type TopPicture, type TopShape, type TopStatus, topLines } from './top-text.ts'
 
 const words = {
@@ -69,17 +69,18 @@ function weight(row: TopShape, by: Order): number {
 
 /** Until it is stopped. A proxy that does not answer for a while is waited for. */
 function watch(first: TopPicture, look: () => Promise<TopPicture>, io: CommandIo): Promise<void> {
-  const screen = new Screen(io)
   let last = first
   const draw = (trouble?: string): void => {
-    const lines = topLines(last, io, io.terminal!.rows() - 4)
-    screen.draw(trouble === undefined ? lines : [trouble, ...lines])
+    const rows = io.terminal!.rows()
+    const lines = topLines(last, io, rows - 4)
+    io.out(frameOf((trouble === undefined ? lines : [trouble, ...lines]).slice(0, rows - 1)))
   }
+  io.out(enterScreen)
   return new Promise((resolve) => {
     let isOver = false
     const release = io.onInterrupt(() => {
       isOver = true
-      screen.close()
+      io.out(leaveScreen)
       release()
       resolve()
     })

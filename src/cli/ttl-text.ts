@@ -2,12 +2,12 @@
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
 import type { MeasuredStaleness } from '../ttl/learned/learning.ts'
 import type { TtlClass } from '../ttl/ttl-report.ts'
-import { type Colour, type Column, oneLine, percent, secondsText, tableLines } from './text.ts'
+import { type Column, oneLine, type Paint, percent, secondsText, tableLines } from './text.ts'
 
 export interface TtlStyle {
   readonly columns: number
   readonly hasUtf8: boolean
-  readonly paint: (text: string, colour: Colour) => string
+  readonly paint: Paint
 }
 
 const minute = 60

@@ -9,8 +9,6 @@ export type ToWorld =
   | { readonly kind: 'picture'; readonly id: number }
   | { readonly kind: 'end' }
 
-export type FromWorld = FromDatabase
-
 /** From the viewers to the thread of the database. */
 export type ToDatabase =
   /** The body is there where it is to be compared. */
@@ -19,6 +17,7 @@ export type ToDatabase =
   | { readonly kind: 'direct'; readonly tookMs: number }
   | { readonly kind: 'picture'; readonly id: number }
 
+/** From the thread of the database to the viewers, and from their process to the demo. */
 export type FromDatabase =
   | { readonly kind: 'listening'; readonly url: string }
   | { readonly kind: 'picture'; readonly id: number; readonly picture: Picture }

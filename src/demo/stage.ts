@@ -1,8 +1,8 @@
 /** Assembles the demo from three processes: this one shows it, one is the proxy, one has the database and the viewers. */
 import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { extname, join } from 'node:path'
 import { usualViewers } from './crowd.ts'
-import type { FromWorld, ToWorld } from './messages.ts'
+import type { FromDatabase, ToWorld } from './messages.ts'
 import { startProduct } from './product.ts'
 import type { Picture } from './tally.ts'
 import type { DemoSetup } from './view.ts'
@@ -38,9 +38,7 @@ export async function openStage({ seed, listen }: StageOptions): Promise<Stage> 
   }
 }
 
-const worldFile = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './world.ts' : './world.js', import.meta.url),
-)
+const worldFile = join(import.meta.dirname, `world${extname(import.meta.filename)}`)
 
 /** The process of the database and the viewers. */
 class World {
@@ -56,7 +54,7 @@ class World {
     const listening = Promise.withResolvers<string>()
     this.databaseUrl = listening.promise
     this.#child.on('message', (message) => {
-      const told = message as FromWorld
+      const told = message as FromDatabase
       if (told.kind === 'listening') listening.resolve(told.url)
       else this.#pictures.get(told.id)?.(told.picture)
     })
