@@ -1,4 +1,5 @@
 /** The dashboards of the demo's viewers, and Grafana's conversion of a panel into a range query. */
+import { formatDuration } from '../config/units.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { scrapeMs } from './arrivals.ts'
 import type { DemoQuery } from './database.ts'
@@ -73,10 +74,5 @@ export function questionOf({ query, maxDataPoints }: Panel, { from, to }: Window
   const stepMs = stepFor(to - from, maxDataPoints)
   const floor = (at: EpochMs): EpochMs => Math.floor((at + zoneMs) / stepMs) * stepMs - zoneMs
   const rateMs = Math.max(stepMs + scrapeMs, 4 * scrapeMs)
-  return { query: query.replace('$rate', printDuration(rateMs)), start: floor(from), end: floor(to), stepMs }
-}
-
-function printDuration(ms: number): string {
-  const [minutes, seconds] = [Math.floor(ms / 60_000), (ms % 60_000) / 1000]
-  return `${minutes > 0 ? `${minutes}m` : ''}${seconds > 0 ? `${seconds}s` : ''}`
+  return { query: query.replace('$rate', formatDuration(rateMs)), start: floor(from), end: floor(to), stepMs }
 }
