@@ -3,6 +3,42 @@ import { type AdminClient, fetchJson, findAdmin, noWindowpane } from './admin-cl
 import type { CommandIo, Given } from './command.ts'
 import { oneLine } from './text.ts'
 
+/** The content of `/-/status`. Proxies of other versions may lack members. */
+export interface ProxyStatus {
+  readonly version: string
+  readonly pid?: number
+  readonly uptimeSeconds?: number
+  readonly configuration?: {
+    readonly source?: string
+    readonly inForceSince?: string
+    readonly lastReload?: { readonly at: string; readonly ok: boolean; readonly message: string }
+  }
+  readonly memory?: { readonly used: number; readonly limit: number }
+  readonly stores?: readonly StoreStatus[]
+  readonly backends?: readonly BackendStatus[]
+  readonly fleet?: FleetStatus
+}
+
+export interface StoreStatus {
+  readonly name: string
+  readonly engine: string
+  readonly state: string
+  readonly detail: string
+  readonly entries?: number
+}
+
+export interface BackendStatus {
+  readonly name: string
+  readonly url: string
+  readonly mode: string
+  /** Why it stays in shadow mode although another mode is set. */
+  readonly heldBack?: string
+  readonly flavour: { readonly label: string }
+  readonly requests: number
+  readonly flights: number
+  readonly upstreams: readonly UpstreamStatus[]
+}
+
 export interface UpstreamStatus {
   readonly url: string
   readonly healthy: boolean
@@ -10,28 +46,18 @@ export interface UpstreamStatus {
   readonly lastError?: string
 }
 
-/** The proxy in `/-/status`. Proxies of other versions may lack members. */
-export interface ProxyIdentity {
-  readonly version: string
-  readonly pid?: number
-  readonly configuration?: {
-    readonly source?: string
-    readonly lastReload?: { readonly ok: boolean; readonly message: string }
-  }
-  readonly backends?: readonly BackendStatus[]
-}
-
-interface BackendStatus {
-  readonly name: string
-  readonly upstreams: readonly UpstreamStatus[]
-  /** Why it stays in shadow mode although another mode is set. */
-  readonly heldBack?: string
+/** About the nodes that share a store. */
+export interface FleetStatus {
+  readonly state: string
+  readonly detail?: string
+  readonly up: number
+  readonly missing: number
 }
 
 /** `Windowpane 0.1.0 at http://127.0.0.1:9192 (pid 4711, configuration windowpane.yaml, main → http://prometheus:9090/)`. */
 export function proxyText(
   { url }: AdminClient,
-  { version, pid, configuration, backends = [] }: ProxyIdentity,
+  { version, pid, configuration, backends = [] }: ProxyStatus,
 ): string {
   const parts = [
     ...(pid === undefined ? [] : [`pid ${pid}`]),
@@ -41,9 +67,9 @@ export function proxyText(
   return oneLine(`Windowpane ${version} at ${url}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`)
 }
 
-/** The content of `/-/status`. @throws Failure where no Windowpane answers. */
-export async function fetchStatus<T extends ProxyIdentity>(admin: AdminClient, parameters = ''): Promise<T> {
-  const status = await fetchJson<T>(admin, `/-/status${parameters}`)
+/** @throws Failure where no Windowpane answers. */
+export async function fetchStatus(admin: AdminClient, parameters = ''): Promise<ProxyStatus> {
+  const status = await fetchJson<ProxyStatus>(admin, `/-/status${parameters}`)
   if (typeof status.version !== 'string') throw noWindowpane(admin)
   return status
 }

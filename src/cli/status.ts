@@ -3,7 +3,7 @@ import { adminFlags, findAdmin, nodeFlag, parametersOf } from './admin-client.ts
 import { type Command, type CommandIo, expectNoMore, type Given, json } from './command.ts'
 import { exitCode } from './exit-codes.ts'
 import { fetchStatus } from './proxy-identity.ts'
-import { type ProxyStatus, statusLines } from './status-text.ts'
+import { statusLines } from './status-text.ts'
 
 const words = {
   name: 'status',
@@ -19,7 +19,7 @@ that is not in use is marked with "!".`,
 async function run(given: Given, io: CommandIo): Promise<number> {
   expectNoMore(given.positionals)
   const admin = await findAdmin(given, io)
-  const status = await fetchStatus<ProxyStatus>(admin, parametersOf(given, ['node']))
+  const status = await fetchStatus(admin, parametersOf(given, ['node']))
   io.out(given.has('json') ? json(status) : `${statusLines(status, io).join('\n')}\n`)
   return exitCode.ok
 }

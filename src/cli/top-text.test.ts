@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type FleetStatus, type TopShape, topLines } from './top-text.ts'
+import type { FleetStatus } from './proxy-identity.ts'
+import { type TopShape, topLines } from './top-text.ts'
 
 const row = (changed: Partial<TopShape>): TopShape => ({
   ...{ shape: 'q', backend: 'main', stepMs: 86_400_000, count: 1, outcomes: {}, bytes: 0 },

@@ -5,7 +5,8 @@ import { maxSummaryShapes } from '../proxy/fleet/summary.ts'
 import { type AdminClient, adminFlags, fetchJson, findAdmin, nodeFlag, parametersOf } from './admin-client.ts'
 import { type Command, type CommandIo, expectNoMore, type Given, json, Misuse } from './command.ts'
 import { exitCode, Failure, orFailure } from './exit-codes.ts'
-import { type Order, orders, type TopPicture, type TopShape, type TopStatus, topLines } from './top-text.ts'
+import type { ProxyStatus } from './proxy-identity.ts'
+import { type Order, orders, type TopPicture, type TopShape, topLines } from './top-text.ts'
 
 const words = {
   name: 'top',
@@ -52,7 +53,7 @@ const onceText = (picture: TopPicture, io: CommandIo): string =>
   `${topLines(picture, io, mostLines).join('\n')}\n`
 
 async function pictureOf(admin: AdminClient, by: Order, given: Given): Promise<TopPicture> {
-  const status = await fetchJson<TopStatus>(admin, '/-/status')
+  const status = await fetchJson<ProxyStatus>(admin, '/-/status')
   const path = `/-/shapes${parametersOf(given, ['node'], { limit: mostShapes })}`
   const shapes = await fetchJson<readonly TopShape[]>(admin, path)
   const backend = given.flag('backend')

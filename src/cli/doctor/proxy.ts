@@ -4,17 +4,12 @@ import { type Finding, found } from '../../core/finding.ts'
 import { version } from '../../version.ts'
 import { type AdminClient, type AdminReply, askAdmin, fetchJson } from '../admin-client.ts'
 import { Failure, orFailure } from '../exit-codes.ts'
-import { type ProxyIdentity, proxyText, type UpstreamStatus } from '../proxy-identity.ts'
+import { type ProxyStatus, proxyText, type UpstreamStatus } from '../proxy-identity.ts'
 import type { ShadowBackend, ShadowReport } from '../shadow-text.ts'
 import { bytesText, oneLine, secondsText } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
 import { readSamples, type Sample } from './samples.ts'
 import { bypassFinding, hitFinding, identityFindings, phaseFindings } from './traffic.ts'
-
-interface ProxyStatus extends ProxyIdentity {
-  readonly uptimeSeconds: number
-  readonly memory?: { readonly used: number; readonly limit: number }
-}
 
 const patienceMs = 5_000
 
@@ -54,7 +49,7 @@ export async function checkProxy(admin: AdminClient): Promise<Finding[] | undefi
 
 function versionFinding(status: ProxyStatus, admin: AdminClient): Finding {
   const about = found('proxy')
-  const text = `${proxyText(admin, status)}, up ${secondsText(status.uptimeSeconds)}`
+  const text = `${proxyText(admin, status)}, up ${secondsText(status.uptimeSeconds ?? 0)}`
   if (status.version === version) return about.ok(`${text}.`)
   return about.warn(
     `${text}; this command is ${version}.`,
