@@ -77,8 +77,7 @@ export class Misuse extends Error {}
 function readArguments(words: CommandWords, argv: readonly string[]): Given {
   const end = argv.indexOf('--')
   const before = end < 0 ? argv : argv.slice(0, end)
-  const kinds = words.flags.map(({ name, value }) => [name, value === undefined ? 'switch' : 'value'])
-  const split = splitArguments(before, Object.fromEntries(kinds))
+  const split = splitArguments(before, kindsOf(words))
   const stranger = words.takesKeys ? undefined : split.flags[0]
   if (stranger !== undefined) throw new Misuse(unknownFlag(words, stranger.typed ?? stranger.name))
   const empty = words.flags.find(({ name, value }) => value !== undefined && isEmpty(split, name))
@@ -90,6 +89,10 @@ function readArguments(words: CommandWords, argv: readonly string[]): Given {
     split,
   }
 }
+
+/** Whether each flag takes a value, for `splitArguments`. */
+export const kindsOf = ({ flags }: CommandWords): Readonly<Record<string, 'switch' | 'value'>> =>
+  Object.fromEntries(flags.map(({ name, value }) => [name, value === undefined ? 'switch' : 'value']))
 
 const isEmpty = ({ own }: SplitArguments, name: string): boolean => own.has(name) && !own.get(name)
 

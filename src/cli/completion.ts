@@ -1,5 +1,5 @@
 /** `windowpane completion`: prints a completion script for a shell. */
-import { type Command, type CommandWords, misuse } from './command.ts'
+import { type Command, type CommandWords, Misuse } from './command.ts'
 import { completionScript, type Shell, shells } from './completion-scripts.ts'
 import { exitCode } from './exit-codes.ts'
 
@@ -21,7 +21,7 @@ export const completionOf = (commands: () => readonly CommandWords[]): Command =
   words,
   async run({ positionals: [shell, ...more] }, io) {
     if (!shells.includes(shell as Shell) || more.length > 0)
-      return misuse(words, `expected one of ${shells.join(', ')}`, io)
+      throw new Misuse(`expected one of ${shells.join(', ')}`)
     io.out(completionScript(shell as Shell, commands()))
     return exitCode.ok
   },

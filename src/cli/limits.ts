@@ -5,15 +5,30 @@ import { timeForms } from '../proxy/admin/time.ts'
 import { adminFlags, fetchJson, findAdmin, parametersOf, posting } from './admin-client.ts'
 import { type Command, type CommandIo, expectNoMore, type Given, json, Misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
-import { type Declaring, declare } from './limits-declare.ts'
+import { declare } from './limits-declare.ts'
 import { auditText, entriesText, inForceText, nameText, usageText } from './limits-text.ts'
 import { findNamedProxy } from './proxy-identity.ts'
+
+/** The flags that belong to each action, besides those of all commands. */
+const flagsOf = {
+  get: ['entity', 'resource'],
+  set: ['entity', 'resource', 'system', 'limit', 'parent', 'no-parent', 'by'],
+  delete: ['entity', 'resource', 'system', 'by'],
+  list: ['resource'],
+  plan: ['adopt'],
+  apply: ['adopt', 'by'],
+  diff: ['adopt'],
+  usage: ['entity', 'resource', 'window', 'from', 'to'],
+  audit: ['entity', 'resource', 'last'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+type Action = keyof typeof flagsOf
 
 const words = {
   name: 'limits',
   summary: 'limits of clients: remaining tokens and usage; set or declare limits',
-  synopsis: 'get|set|delete|list|plan|apply|diff|usage|audit [flags]',
-  choices: ['get', 'set', 'delete', 'list', 'plan', 'apply', 'diff', 'usage', 'audit'],
+  synopsis: `${Object.keys(flagsOf).join('|')} [flags]`,
+  choices: Object.keys(flagsOf),
   examples: [
     'windowpane limits get --entity team-a --json',
     'windowpane limits set --entity team-a -l requests:100/min:200 -l cost:5000',
@@ -45,21 +60,6 @@ the last 90 days. set, delete and apply need admin.allowWrites.`,
   exits: [exitCode.failed, exitCode.unreachable, exitCode.pending],
 } as const
 
-type Action = 'get' | 'set' | 'delete' | 'list' | 'usage' | 'audit' | Declaring
-
-/** The flags that belong to each action, besides those of all commands. */
-const flagsOf: Readonly<Record<Action, readonly string[]>> = {
-  get: ['entity', 'resource'],
-  set: ['entity', 'resource', 'system', 'limit', 'parent', 'no-parent', 'by'],
-  delete: ['entity', 'resource', 'system', 'by'],
-  list: ['resource'],
-  plan: ['adopt'],
-  apply: ['adopt', 'by'],
-  diff: ['adopt'],
-  usage: ['entity', 'resource', 'window', 'from', 'to'],
-  audit: ['entity', 'resource', 'last'],
-}
-
 async function run(given: Given, io: CommandIo): Promise<number> {
   const [action, ...rest] = given.positionals
   if (action === undefined || !Object.hasOwn(flagsOf, action))
@@ -80,7 +80,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
 const strangerIn = (given: Given, action: Action): string | undefined =>
   Object.values(flagsOf)
     .flat()
-    .find((name) => given.has(name) && !flagsOf[action].includes(name))
+    .find((name) => given.has(name) && !(flagsOf[action] as readonly string[]).includes(name))
 
 const authorOf = (given: Given, { env }: CommandIo): string =>
   given.flag('by') ?? (env['USER'] || env['LOGNAME'] || 'unknown')

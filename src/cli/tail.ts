@@ -4,6 +4,7 @@ import {
   adminFlags,
   fetchAdmin,
   findAdmin,
+  parametersOf,
   refusalOf,
   unreachable,
 } from './admin-client.ts'
@@ -35,25 +36,15 @@ proxy that restarts. With --json every line is an object.`,
   exits: [exitCode.failed, exitCode.unreachable],
 } as const
 
-const filters = {
-  outcome: 'outcome',
-  reason: 'reason',
-  backend: 'backend',
-  shape: 'shape',
-  'min-ms': 'minMs',
-}
-
 async function run(given: Given, io: CommandIo): Promise<number> {
   expectNoMore(given.positionals)
   const minMs = given.flag('min-ms')
   if (minMs !== undefined && !/^\d+(?:\.\d+)?$/.test(minMs))
     throw new Misuse(`--min-ms ${oneLine(minMs)}: expected a number of milliseconds`)
   const admin = await findAdmin(given, io)
-  const parameters = new URLSearchParams()
-  for (const [flag, name] of Object.entries(filters)) {
-    if (given.has(flag)) parameters.set(name, given.flag(flag)!)
-  }
-  await new Follower(admin, `/-/requests?${parameters}`, given.has('json')).follow()
+  const filters = ['outcome', 'reason', 'backend', 'shape']
+  const parameters = parametersOf(given, filters, minMs === undefined ? {} : { minMs })
+  await new Follower(admin, `/-/requests${parameters}`, given.has('json')).follow()
   return exitCode.ok
 }
 
