@@ -14,6 +14,7 @@ import {
 } from '../proxy/fleet/summary.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
+import { reachable } from './arrival.ts'
 
 export interface ThisNodeOptions {
   readonly clock: Clock
@@ -69,6 +70,3 @@ function shadowOf(log: ShadowLog, backend: string): ShadowSummary | undefined {
   }))
   return { figures, examples }
 }
-
-/** An address that means all interfaces of this machine means another one elsewhere: the host name replaces it. */
-const reachable = (url: string): string => url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, `//${hostname()}`)
