@@ -24,7 +24,7 @@ parentPort!.on('message', (message: ToDatabase) => {
   begun ??= new Tally(clock, database.load)
   const tally = begun
   if (message.kind === 'direct') tally.askedDirectly(message.tookMs)
-  else if (message.kind === 'picture') send({ kind: 'picture', id: message.id, picture: tally.picture() })
+  else if (message.kind === 'picture') send({ kind: 'picture', picture: tally.picture() })
   else {
     const { visit, isAudited } = message
     tally.visited(visit, server.fetchFor(visit.id))

@@ -45,8 +45,8 @@ class World {
   readonly databaseUrl: Promise<string>
   readonly #child
   readonly #exited: Promise<void>
-  readonly #pictures = new Map<number, (picture: Picture) => void>()
-  #last = 0
+  /** Pictures come in the order in which they were requested. */
+  readonly #waiting: ((picture: Picture) => void)[] = []
 
   constructor(seed: number) {
     this.#child = fork(worldFile, [String(seed)], { serialization: 'advanced' })
@@ -56,7 +56,7 @@ class World {
     this.#child.on('message', (message) => {
       const told = message as FromDatabase
       if (told.kind === 'listening') listening.resolve(told.url)
-      else this.#pictures.get(told.id)?.(told.picture)
+      else this.#waiting.shift()?.(told.picture)
     })
     void this.#exited.then(() => listening.reject(new Error('the database of the demo ended')))
     listening.promise.catch(() => {})
@@ -67,13 +67,9 @@ class World {
   }
 
   picture(): Promise<Picture> {
-    const id = ++this.#last
     return new Promise((resolve) => {
-      this.#pictures.set(id, (picture) => {
-        this.#pictures.delete(id)
-        resolve(picture)
-      })
-      this.send({ kind: 'picture', id })
+      this.#waiting.push(resolve)
+      this.send({ kind: 'picture' })
     })
   }
 

@@ -61,15 +61,8 @@ export interface Picture {
   readonly recent: readonly RecentRequest[]
 }
 
-interface Totals {
-  readonly at: number
-  readonly queries: number
-  readonly anyHit: number
-  readonly buckets: number
-  readonly askedBuckets: number
-  readonly withoutCache: number
-  readonly asked: number
-}
+type Counted = 'queries' | 'anyHit' | 'buckets' | 'askedBuckets' | 'withoutCache'
+type Totals = Readonly<Record<Counted | 'at' | 'asked', number>>
 
 const keptRecent = 40
 const minuteMs = 60_000
