@@ -73,11 +73,9 @@ export interface Given {
 /** Ends a command whose arguments cannot be used; the message is the mistake. */
 export class Misuse extends Error {}
 
-/** Everything after `--` stands for itself. @throws Misuse */
-function readArguments(words: CommandWords, argv: readonly string[]): Given {
-  const end = argv.indexOf('--')
-  const before = end < 0 ? argv : argv.slice(0, end)
-  const split = splitArguments(before, kindsOf(words))
+/** `literals`: arguments that are no flags, whatever they look like. @throws Misuse */
+function readArguments(words: CommandWords, argv: readonly string[], literals: readonly string[]): Given {
+  const split = splitArguments(argv, kindsOf(words))
   const stranger = words.takesKeys ? undefined : split.flags[0]
   if (stranger !== undefined) throw new Misuse(unknownFlag(words, stranger.typed ?? stranger.name))
   const empty = words.flags.find(({ name, value }) => value !== undefined && isEmpty(split, name))
@@ -85,7 +83,7 @@ function readArguments(words: CommandWords, argv: readonly string[]): Given {
   return {
     flag: (name) => split.own.get(name),
     has: (name) => split.own.has(name),
-    positionals: [...split.positionals, ...(end < 0 ? [] : argv.slice(end + 1))],
+    positionals: [...split.positionals, ...literals],
     split,
   }
 }
@@ -104,20 +102,18 @@ function unknownFlag({ flags }: CommandWords, name: string): string {
   return `there is no flag --${name.slice(0, 80)}${meant === undefined ? '' : `; did you mean --${meant}?`}`
 }
 
-const wantsHelp = (argv: readonly string[]): boolean => {
-  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
-  return own.includes('--help') || own.includes('-h')
-}
-
 /** Reads the arguments and runs the command, or prints the mistake. */
 export async function runCommand(command: Command, argv: readonly string[], io: CommandIo): Promise<number> {
   const { words, run } = command
-  if (wantsHelp(argv)) {
+  // Everything after `--` stands for itself.
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length
+  const own = argv.slice(0, end)
+  if (own.includes('--help') || own.includes('-h')) {
     io.out(usageOf(words))
     return exitCode.ok
   }
   try {
-    return await run(readArguments(words, argv), io)
+    return await run(readArguments(words, own, argv.slice(end + 1)), io)
   } catch (error) {
     if (error instanceof Misuse) return misuse(words, error.message, io)
     if (error instanceof Failure) return complain(error, io)
