@@ -8,10 +8,8 @@ import { diffText, planText } from './limits-text.ts'
 import { findNamedProxy } from './proxy-identity.ts'
 import { oneLine, painter } from './text.ts'
 
-export type Declaring = 'plan' | 'apply' | 'diff'
-
 export interface DeclarationOrder {
-  readonly action: Declaring
+  readonly action: 'plan' | 'apply' | 'diff'
   readonly file: string
   readonly by: string
 }
@@ -26,7 +24,14 @@ export async function declare(order: DeclarationOrder, given: Given, io: Command
     by: order.by,
   })
   const answer = await send(admin, `/-/limits/apply?${parameters}`, declaration)
-  return show(answer, { action, isJson: given.has('json') }, io)
+  const text = action === 'diff' ? diffText : planText
+  io.out(given.has('json') ? json(answer) : text(answer, painter(io)))
+  if (answer.failure !== undefined) {
+    const sentence = `only ${answer.changed ?? 0} of the changes were made: ${oneLine(answer.failure)}`
+    throw new Failure(exitCode.failed, sentence)
+  }
+  const isPending = action !== 'apply' && answer.changes.some((change) => change.action !== 'keep')
+  return isPending ? exitCode.pending : exitCode.ok
 }
 
 /** A response about a partial success is an answer, too. */
@@ -44,20 +49,4 @@ function answerIn(text: string): DeclarationAnswer | undefined {
   } catch {
     return undefined
   }
-}
-
-function show(
-  answer: DeclarationAnswer,
-  { action, isJson }: { readonly action: Declaring; readonly isJson: boolean },
-  io: CommandIo,
-): number {
-  const paint = painter(io)
-  if (isJson) io.out(json(answer))
-  else io.out(action === 'diff' ? diffText(answer, paint) : planText(answer, paint))
-  if (answer.failure !== undefined) {
-    const sentence = `only ${answer.changed ?? 0} of the changes were made: ${oneLine(answer.failure)}`
-    throw new Failure(exitCode.failed, sentence)
-  }
-  if (action === 'apply') return exitCode.ok
-  return answer.changes.some((change) => change.action !== 'keep') ? exitCode.pending : exitCode.ok
 }

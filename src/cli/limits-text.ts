@@ -22,15 +22,10 @@ export interface UsageEntry {
   readonly tokens: Readonly<Record<string, number>>
 }
 
-export interface AuditEntry {
+export interface AuditEntry extends Omit<PlannedChange, 'action' | 'level'> {
   readonly at: string
   readonly by: string
   readonly from?: string
-  readonly action: string
-  readonly entity?: string
-  readonly resource?: string
-  readonly before?: readonly Limit[] | string
-  readonly after?: readonly Limit[] | string
 }
 
 const levels: Readonly<Record<string, string>> = {

@@ -80,7 +80,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
     parts: { ...pool?.server.parts, beforeStoresClose: async () => fleet?.close() },
   })
   const serving = server
-  const node = new ThisNode({ clock: systemClock, config, server, telemetry })
+  const node = new ThisNode({ config, server, telemetry })
   fleet = new Fleet({
     clock: systemClock,
     get stores() {

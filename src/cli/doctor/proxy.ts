@@ -143,26 +143,20 @@ function modeFindings(backends: readonly ShadowBackend[], status: ProxyStatus, n
   return backends.flatMap(({ backend, mode, since, verdict }) => {
     const about = found(`mode ${backend}`)
     const heldBack = status.backends?.find(({ name }) => name === backend)?.heldBack
-    if (heldBack !== undefined) return [about.ok(`It stays in shadow mode for now: ${oneLine(heldBack)}.`)]
-    if (mode === 'off') {
-      return [
-        about.warn('Caching is switched off.', `windowpane mode ${backend} on, or backends.${backend}.mode.`),
-      ]
-    }
+    if (heldBack !== undefined) return about.ok(`It stays in shadow mode for now: ${oneLine(heldBack)}.`)
+    const switchOn = `windowpane mode ${backend} on`
+    if (mode === 'off')
+      return about.warn('Caching is switched off.', `${switchOn}, or backends.${backend}.mode.`)
     if (mode !== 'shadow') return []
-    const forMs = since === undefined ? 0 : now - Date.parse(since)
     if (verdict === 'safe') {
-      return [
-        about.warn(
-          'It is in shadow mode, and the comparisons show that it is safe to switch on.',
-          `windowpane mode ${backend} on`,
-        ),
-      ]
+      const sentence = 'It is in shadow mode, and the comparisons show that it is safe to switch on.'
+      return about.warn(sentence, switchOn)
     }
+    const forMs = since === undefined ? 0 : now - Date.parse(since)
     if (forMs > dayMs) {
       const sentence = `It has been in shadow mode for ${secondsText(forMs / 1000)}: nothing is served from the cache.`
-      return [about.warn(sentence, 'windowpane shadow report shows the obstacles.')]
+      return about.warn(sentence, 'windowpane shadow report shows the obstacles.')
     }
-    return [about.ok('It is in shadow mode; windowpane shadow report shows its state.')]
+    return about.ok('It is in shadow mode; windowpane shadow report shows its state.')
   })
 }
