@@ -6,7 +6,7 @@ import { parseDuration } from '../config/units.ts'
 import { fileSentence } from '../core/file-error.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { readTime, timeForms } from '../proxy/admin/time.ts'
-import { adminFlags, askAdmin, fetchJson, findAdmin, refusalOf } from './admin-client.ts'
+import { adminFlags, askAdmin, fetchJson, findAdmin, parametersOf, refusalOf } from './admin-client.ts'
 import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
 import { oneLine, withoutControls } from './text.ts'
@@ -73,13 +73,9 @@ function withNotes(text: string, notes: string): string {
 }
 
 function pathOf(given: Given): string {
-  const backend = given.flag('backend')
-  const parameters = new URLSearchParams({
-    ...(backend !== undefined && { backend }),
-    ...(given.has('run') && { run: '1' }),
-    ...(!given.has('json') && { format: 'text' }),
-  })
-  return `/-/explain?${parameters}`
+  const run = given.has('run') ? { run: '1' } : {}
+  const format = given.has('json') ? {} : { format: 'text' }
+  return `/-/explain${parametersOf(given, ['backend'], { ...run, ...format })}`
 }
 
 interface GivenText {

@@ -44,11 +44,10 @@ function backendLines(
 ): string[] {
   const isUp = upstreams.some(({ healthy }) => healthy)
   const work = `${counted(requests, 'request')} and ${counted(flights, 'flight')} in progress`
-  const down = upstreams.filter(({ healthy }) => !healthy)
   return [
     line(isUp, `${name}: ${flavour.label}, mode ${mode}, at ${url}; ${work}`),
     ...upstreams.map((each) =>
-      line(each.healthy, `upstream of ${name}: ${each.url}${down.includes(each) ? troubleOf(each) : ''}`),
+      line(each.healthy, `upstream of ${name}: ${each.url}${each.healthy ? '' : troubleOf(each)}`),
     ),
   ]
 }
