@@ -1,15 +1,14 @@
 /** Finds the admin listener of a running proxy and sends it requests. */
 import { readFile } from 'node:fs/promises'
 import { usualAdminAddress } from '../config/checks.ts'
-import type { LoadedConfig } from '../config/load.ts'
+import type { LoadedConfig, RefusedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { fileSentence } from '../core/file-error.ts'
 import { socketPathOf } from '../core/socket-address.ts'
 import { withoutCredentials } from '../core/url.ts'
-import { fetchAdmin } from './admin-fetch.ts'
 import type { CommandIo, FlagWords, Given } from './command.ts'
 import { adminVariable, configFileName, isAddress, readConfig } from './config-file.ts'
-import { exitCode, type Failure } from './exit-codes.ts'
+import { exitCode, Failure } from './exit-codes.ts'
 import { withProgress } from './progress.ts'
 import { problemsIn } from './reload.ts'
 import { oneLine } from './text.ts'
@@ -45,26 +44,12 @@ export const nodeFlag: FlagWords = {
   about: 'only this one of the nodes that share a store; all of them unless given',
 }
 
-/** The part of `/-/status` about nodes. Proxies of other versions may lack it. */
-export interface FleetStatus {
-  readonly state: string
-  readonly detail?: string
-  readonly up: number
-  readonly missing: number
-}
-
-/** How many nodes a change reaches, and how soon. */
-export interface Reach {
-  readonly nodes: number
-  readonly withinSeconds: number
-}
-
-export const reachText = (reach: Reach | undefined): string =>
-  reach === undefined || reach.nodes < 2 ? '' : ` at ${reach.nodes} nodes, within ${reach.withinSeconds} s,`
-
-export interface AdminAddress {
+/** An admin listener, and the command that queries it. */
+export interface AdminClient {
+  /** `http://host:port`, perhaps with a path, or `unix:/path`. */
   readonly url: string
   readonly token: string | undefined
+  readonly io: CommandIo
 }
 
 export interface AdminReply {
@@ -80,62 +65,69 @@ export interface AdminRequest {
   readonly patienceMs?: number
 }
 
-/** The address of the proxy: from the flag, the environment or the configuration, or the default. */
-export async function findAdmin(given: Given, io: CommandIo): Promise<AdminAddress | Failure> {
+/** A request that sends a value as JSON. */
+export const posting = (value: unknown) =>
+  ({ method: 'POST', body: JSON.stringify(value), type: 'application/json' }) as const
+
+/** Flags that are parameters of the request by the same name, as the end of a path. */
+export function parametersOf(
+  given: Given,
+  names: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): string {
+  const chosen = [...names.map((name) => [name, given.flag(name)] as const), ...Object.entries(more)]
+  const texts = chosen.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+  )
+  return texts.length === 0 ? '' : `?${texts.join('&')}`
+}
+
+/** The listener of the proxy: from the flag, the environment or the configuration, or the default. @throws Failure */
+export async function findAdmin(given: Given, io: CommandIo): Promise<AdminClient> {
   const loaded = await adminConfig(given, io)
-  if ('config' in loaded) return addressFor(loaded.config.admin, given, io)
-  return nameOf(given, io) === undefined ? loaded : addressFor(undefined, given, io)
+  if ('config' in loaded) return adminOf(loaded.config.admin, given, io)
+  if (nameOf(given, io) === undefined) throw new Failure(exitCode.misused, problemsIn(loaded))
+  return adminOf(undefined, given, io)
 }
 
 /** The same where the configuration is at hand; without one, flags and environment must have everything. */
-export async function addressFor(
+export async function adminOf(
   config: Config['admin'] | undefined,
   given: Given,
   io: CommandIo,
-): Promise<AdminAddress | Failure> {
+): Promise<AdminClient> {
   const url = urlOf(nameOf(given, io), config)
-  if (typeof url !== 'string') return url
-  const token = await tokenOf(given.flag('token-file'), config, io)
-  return typeof token === 'object' ? token : { url, token }
+  return { url, token: await tokenOf(given.flag('token-file'), config, io), io }
 }
 
 const nameOf = (given: Given, { env }: CommandIo): string | undefined =>
   given.flag('admin') ?? (isAddress(env[adminVariable]) ? env[adminVariable] : undefined)
 
 /** Without a file there may still be variables with the address of the listener; the databases do not matter. */
-async function adminConfig(given: Given, io: CommandIo): Promise<LoadedConfig | Failure> {
+async function adminConfig(given: Given, io: CommandIo): Promise<LoadedConfig | RefusedConfig> {
   const split = { own: given.split.own, flags: [], positionals: [] }
   const withoutFile = { ...split, positionals: ['http://127.0.0.1'] }
   const isFound = configFileName(split, io) !== undefined
   const isNamed = configFileName(withoutFile, io) !== undefined
   const first = await readConfig(isFound ? split : withoutFile, io)
   // A broken file of the current folder that was not named does not keep commands from the usual address.
-  const loaded = 'problems' in first && !isNamed ? await readConfig(withoutFile, io) : first
-  return 'config' in loaded ? loaded : { code: exitCode.misused, sentence: problemsIn(loaded) }
+  return 'problems' in first && !isNamed ? readConfig(withoutFile, io) : first
 }
 
-function urlOf(named: string | undefined, config: Config['admin'] | undefined): string | Failure {
-  if (named === undefined && config?.enabled === false) {
-    return {
-      code: exitCode.unreachable,
-      sentence: 'the proxy has no admin listener',
-      remedy: 'Set admin.enabled: true.',
-    }
-  }
+function urlOf(named: string | undefined, config: Config['admin'] | undefined): string {
+  if (named === undefined && config?.enabled === false)
+    throw new Failure(exitCode.unreachable, 'the proxy has no admin listener', 'Set admin.enabled: true.')
   const text = named ?? config?.listen ?? usualAdminAddress
   if (socketPathOf(text) !== undefined) return text
   const url = URL.parse(text.includes('://') ? text : `http://${fromHere(text)}`)
   if (url === null || url.hostname === '' || !/^https?:$/.test(url.protocol)) {
     const sentence = `"${oneLine(withoutCredentials(text))}" is no address of an admin listener`
-    return { code: exitCode.misused, sentence, remedy: 'Write it like http://127.0.0.1:9192.' }
+    throw new Failure(exitCode.misused, sentence, 'Write it like http://127.0.0.1:9192.')
   }
   if (url.port === '0') {
     const sentence = 'admin.listen takes any free port, so where it is cannot be known from here'
-    return {
-      code: exitCode.misused,
-      sentence,
-      remedy: 'Name the address with --admin; the proxy prints it at its start.',
-    }
+    const remedy = 'Name the address with --admin; the proxy prints it at its start.'
+    throw new Failure(exitCode.misused, sentence, remedy)
   }
   return `${url.origin}${url.pathname}`.replace(/\/+(?:-\/*)?$/, '')
 }
@@ -148,7 +140,7 @@ async function tokenOf(
   named: string | undefined,
   config: Config['admin'] | undefined,
   { env }: CommandIo,
-): Promise<string | undefined | Failure> {
+): Promise<string | undefined> {
   const given = config?.token?.reveal() ?? env['WINDOWPANE_ADMIN_TOKEN']
   if (named === undefined && given) return given
   const file = named ?? config?.tokenFile ?? env['WINDOWPANE_ADMIN_TOKEN_FILE']
@@ -157,44 +149,63 @@ async function tokenOf(
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
     const sentence = `the token cannot be read: ${fileSentence(file, error)}`
-    return { code: exitCode.misused, sentence, remedy: 'Name a file that can be read with --token-file.' }
+    throw new Failure(exitCode.misused, sentence, 'Name a file that can be read with --token-file.')
   }
 }
 
-/** The listener's response, whatever it is; a failure where it does not answer. */
-export async function askAdmin(
-  { url, token }: AdminAddress,
+interface AdminFetch extends Pick<AdminRequest, 'method' | 'body'> {
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+}
+
+/** `fetch` over TCP, or over a unix socket. */
+export async function fetchAdmin(
+  { url, token }: AdminClient,
   path: string,
-  { io, ...question }: AdminRequest & { readonly io: CommandIo },
-): Promise<AdminReply | Failure> {
+  { headers, ...rest }: AdminFetch,
+): Promise<Response> {
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const init = { ...rest, headers: { ...headers, ...authorization }, redirect: 'error' } as const
+  const socketPath = socketPathOf(url)
+  if (socketPath === undefined) return fetch(`${url}${path}`, init)
+  // Only here: commands that use TCP do not wait until the client is loaded.
+  const { Agent, fetch: fetchWith } = await import('undici')
+  const dispatcher = new Agent({ connect: { socketPath } })
+  return (await fetchWith(`http://localhost${path}`, { ...init, dispatcher })) as unknown as Response
+}
+
+/** The listener's response, whatever it is. @throws Failure where it does not answer. */
+export async function askAdmin(
+  admin: AdminClient,
+  path: string,
+  { method = 'GET', body, type, patienceMs }: AdminRequest = {},
+): Promise<AdminReply> {
+  const { url, io } = admin
   const controller = new AbortController()
-  const { method = 'GET', body, type, patienceMs } = question
   const timer = patienceMs === undefined ? undefined : io.clock.after(patienceMs, () => controller.abort())
-  const headers = { ...bearer(token), ...(type !== undefined && { 'content-type': type }) }
-  const asking = fetchAdmin(url, path, {
-    ...{ method, headers, signal: controller.signal, redirect: 'error' },
+  const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type }
+  const asking = fetchAdmin(admin, path, {
+    ...{ method, headers, signal: controller.signal },
     ...(body !== undefined && { body }),
   }).then(async (answer) => ({ status: answer.status, text: await answer.text() }))
   try {
     return await withProgress(io, `waiting for ${url}`, asking)
   } catch (error) {
-    return unreachable(url, error)
+    throw unreachable(url, error)
   } finally {
     timer?.cancel()
   }
 }
 
-export const bearer = (token: string | undefined): Record<string, string> =>
-  token === undefined ? {} : { authorization: `Bearer ${token}` }
-
 export function unreachable(url: string, error: unknown): Failure {
-  return {
-    code: exitCode.unreachable,
-    sentence: `no admin listener answers at ${url}: ${causeOf(error)}`,
-    remedy:
-      'Start the proxy, or name its admin listener with --admin URL, WINDOWPANE_ADMIN or --config FILE.',
-  }
+  const remedy =
+    'Start the proxy, or name its admin listener with --admin URL, WINDOWPANE_ADMIN or --config FILE.'
+  const sentence = `no admin listener answers at ${url}: ${causeOf(error)}`
+  return new Failure(exitCode.unreachable, sentence, remedy)
 }
+
+export const noWindowpane = ({ url }: AdminClient): Failure =>
+  unreachable(url, new Error('the server there is no Windowpane'))
 
 /** The reason is often in the cause, or has a code only. */
 export function causeOf(error: unknown): string {
@@ -203,20 +214,15 @@ export function causeOf(error: unknown): string {
   return oneLine(message || code || 'no answer')
 }
 
-/** The data of an answer, or why there is none. */
-export async function fetchJson<T>(
-  address: AdminAddress,
-  path: string,
-  question: AdminRequest & { readonly io: CommandIo },
-): Promise<{ readonly data: T } | Failure> {
-  const reply = await askAdmin(address, path, question)
-  if ('code' in reply) return reply
+/** The data of an answer. @throws Failure where there is none. */
+export async function fetchJson<T>(admin: AdminClient, path: string, request?: AdminRequest): Promise<T> {
+  const reply = await askAdmin(admin, path, request)
   const refusal = refusalOf(reply)
-  if (refusal !== undefined) return refusal
+  if (refusal !== undefined) throw refusal
   try {
-    return { data: JSON.parse(reply.text) as T }
+    return JSON.parse(reply.text) as T
   } catch {
-    return { ...unreachable(address.url, new Error('the server there is no Windowpane')) }
+    throw noWindowpane(admin)
   }
 }
 
@@ -226,17 +232,15 @@ export function refusalOf({ status, text }: AdminReply): Failure | undefined {
   const said = oneLine(text.slice(0, 2000)).replace(/^windowpane: /, '')
   if (status === 401) {
     const remedy = 'Name its file with --token-file, or put the token into WINDOWPANE_ADMIN_TOKEN.'
-    return { code: exitCode.unreachable, sentence: said, remedy }
+    return new Failure(exitCode.unreachable, said, remedy)
   }
   if (status === 403 && /allowWrites/.test(said)) {
     const remedy =
       'Set admin.allowWrites: true (or start the proxy with --admin.allow-writes) and restart it.'
-    return { code: exitCode.failed, sentence: said, remedy }
+    return new Failure(exitCode.failed, said, remedy)
   }
-  if (status === 400) return { code: exitCode.misused, sentence: said }
-  if (status === 404) {
-    const remedy = 'Is it another version of Windowpane, or another server?'
-    return { code: exitCode.failed, sentence: said, remedy }
-  }
-  return { code: exitCode.failed, sentence: `the admin listener answered with status ${status}: ${said}` }
+  if (status === 400) return new Failure(exitCode.misused, said)
+  if (status === 404)
+    return new Failure(exitCode.failed, said, 'Is it another version of Windowpane, or another server?')
+  return new Failure(exitCode.failed, `the admin listener answered with status ${status}: ${said}`)
 }

@@ -9,15 +9,15 @@ import { WindowpaneError } from '../core/errors.ts'
 import { type Admin, startAdmin } from '../proxy/admin/admin.ts'
 import type { AdminLimits } from '../proxy/admin/limits.ts'
 import { runThrough } from '../proxy/admin/run.ts'
+import type { TtlDatabase } from '../proxy/admin/ttl.ts'
 import { viewOfStaleness, viewOfStore } from '../proxy/admin/views.ts'
 import type { ProxyServer } from '../proxy/assembly/server.ts'
 import type { Fleet } from '../proxy/fleet/fleet.ts'
-import type { ModeState } from '../proxy/request/settings.ts'
+import { type ModeState, policiesOf } from '../proxy/request/settings.ts'
 import type { SegmentFigures } from '../proxy/upstream/witness.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { iso } from '../telemetry/texts.ts'
 import { version } from '../version.ts'
-import { ttlDatabasesOf } from './admin-ttl.ts'
 import type { ReloadState, Reloads } from './reload.ts'
 
 /** Why there is no admin listener although there should be, as sentences for people. */
@@ -78,6 +78,15 @@ export async function openAdmin(running: Running): Promise<Admin | AdminTrouble 
     return { trouble }
   }
 }
+
+export const ttlDatabasesOf = ({ databases }: ProxyServer): ReadonlyMap<string, TtlDatabase> =>
+  new Map(
+    databases.map(({ name, backendRuntime, shapesNamed, sample }) => {
+      const policies = policiesOf(backendRuntime.modes.settings)
+      const learning = backendRuntime.learning.learner
+      return [name, { policies, learning, shapesNamed, sample }]
+    }),
+  )
 
 const adminLimitsOf = ({ limiters, databases }: ProxyServer): AdminLimits => ({
   ...{ registry: limiters.registry, usage: limiters.usage },

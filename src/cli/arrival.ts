@@ -100,5 +100,6 @@ function addressOf({ backends }: Config, { name, url }: Pick<ArrivedDatabase, 'n
   return `${host === undefined ? url : url.replace(/\/\/.*(?=:\d+$)/, `//${host}`)}${path}`
 }
 
-/** An address that means all of this machine's is none that can be typed. */
-const reachable = (url: string): string => url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, `//${hostname()}`)
+/** An address that means all interfaces of this machine means nothing elsewhere: the host name replaces it. */
+export const reachable = (url: string): string =>
+  url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, `//${hostname()}`)

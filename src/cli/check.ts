@@ -7,14 +7,15 @@ import type { Connector } from '../config/judge.ts'
 import { type ConfigProblem, describeProblem, type LoadedConfig } from '../config/load.ts'
 import { objectWarnings } from '../config/objects-section.ts'
 import type { Config } from '../config/schema.ts'
-import { describeSource } from '../config/source.ts'
+import { byDefault, describeSource } from '../config/source.ts'
 import { leavesOf, printConfig } from '../config/view.ts'
 import { withoutCredentials } from '../core/url.ts'
+import { kindOfStore } from '../stores/kinds.ts'
 import { causeOf } from './admin-client.ts'
-import { refusedStores } from './check-stores.ts'
-import { type CommandWords, json, misuse, usageOf } from './command.ts'
+import { type CommandWords, json, kindsOf, misuse, usageOf } from './command.ts'
 import { type Io, readConfig } from './config-file.ts'
 import { exitCode } from './exit-codes.ts'
+import { storesInUse } from './stores.ts'
 import { counted, oneLine } from './text.ts'
 
 export interface CheckIo extends Io {
@@ -47,20 +48,18 @@ export const checkWords = {
   exits: [exitCode.failed],
 } as const satisfies CommandWords
 
-const ownFlags = {
-  config: 'value',
-  print: 'switch',
-  json: 'switch',
-  connect: 'switch',
-  help: 'switch',
-} as const
-
 /** Most problems follow from a few; hundreds would not be read. */
 const mostShown = 50
 
 export async function check(argv: readonly string[], io: CheckIo): Promise<number> {
-  const { own, flags, positionals } = splitArguments(argv, ownFlags)
-  if (own.has('help')) return say(io, usageOf(checkWords))
+  const { own, flags, positionals } = splitArguments(argv, {
+    ...kindsOf(checkWords),
+    help: 'switch',
+  })
+  if (own.has('help')) {
+    io.out(usageOf(checkWords))
+    return exitCode.ok
+  }
   const misused = (message: string) => misuse(checkWords, message, io)
   if (positionals.length > 1)
     return misused(`expected one URL, got ${positionals.map(withoutCredentials).join(' ')}`)
@@ -76,20 +75,20 @@ export async function check(argv: readonly string[], io: CheckIo): Promise<numbe
       ...{ ok: isOk, values: leavesOf(loaded), problems: problems.map(problemData), connections },
       ...(warnings.length > 0 && { warnings }),
     }
-    say(io, json(data))
-  } else say(io, accepted(loaded, { problems, connections: connections ?? [], warnings }, own.has('print')))
+    io.out(json(data))
+  } else io.out(accepted(loaded, { problems, connections: connections ?? [], warnings }, own.has('print')))
   return isOk ? exitCode.ok : exitCode.failed
 }
 
 function refuse(problems: readonly ConfigProblem[], isJson: boolean, io: CheckIo): number {
-  if (isJson) {
-    say(io, json({ ok: false, problems: problems.map(problemData) }))
-    return 2
+  if (isJson) io.out(json({ ok: false, problems: problems.map(problemData) }))
+  else {
+    const shown = problems.slice(0, mostShown).map((problem) => `${describeProblem(problem)}\n`)
+    const left = problems.length - shown.length
+    const count = `${problems.length} problem${problems.length === 1 ? '' : 's'}`
+    io.err(`${shown.join('\n')}\n${count}${left > 0 ? `, ${left} of them not shown` : ''}\n`)
   }
-  const shown = problems.slice(0, mostShown).map((problem) => `${describeProblem(problem)}\n`)
-  const left = problems.length - shown.length
-  const count = `${problems.length} problem${problems.length === 1 ? '' : 's'}`
-  return complain(io, `${shown.join('\n')}\n${count}${left > 0 ? `, ${left} of them not shown` : ''}\n`)
+  return exitCode.misused
 }
 
 function problemData({ path, source, message, suggestion, frame }: ConfigProblem): object {
@@ -169,12 +168,17 @@ function verdictOn({ problems, connections }: Looked): string {
   return troubles.length === 0 ? 'ok' : `the configuration is sound, but ${troubles.join(', ')}`
 }
 
-function say(io: CheckIo, text: string): number {
-  io.out(text)
-  return 0
-}
-
-function complain(io: CheckIo, text: string): number {
-  io.err(text)
-  return 2
+/** Stores that would be refused at the start, as problems of the keys that name their places. */
+async function refusedStores({ config, sources }: LoadedConfig): Promise<ConfigProblem[]> {
+  const used = storesInUse(config)
+  const problems: ConfigProblem[] = []
+  for (const [name, store] of Object.entries(config.stores)) {
+    const kind = kindOfStore(store)
+    const refused = used.has(name) ? await kind.distrust?.(store) : undefined
+    if (refused === undefined) continue
+    const path = `stores.${name}.${kind.placeOf?.(store).key ?? 'type'}`
+    const source = sources.get(path) ?? byDefault
+    problems.push({ path, source, message: `${refused.detail} (${refused.refused}); ${refused.remedy}` })
+  }
+  return problems
 }

@@ -2,8 +2,9 @@
 import { type SplitArguments, splitArguments } from '../config/flags.ts'
 import type { Clock } from '../core/clock.ts'
 import { nearest } from '../core/suggest.ts'
+import { oneLine } from '../core/text.ts'
 import type { Io } from './config-file.ts'
-import { type ExitCode, exitCode, type Failure } from './exit-codes.ts'
+import { type ExitCode, exitCode, Failure } from './exit-codes.ts'
 
 export interface FlagWords {
   readonly name: string
@@ -69,27 +70,27 @@ export interface Given {
   readonly split: SplitArguments
 }
 
-export interface Mistake {
-  readonly mistake: string
-}
+/** Ends a command whose arguments cannot be used; the message is the mistake. */
+export class Misuse extends Error {}
 
-/** Everything after `--` stands for itself. */
-function readArguments(words: CommandWords, argv: readonly string[]): Given | Mistake {
-  const end = argv.indexOf('--')
-  const before = end < 0 ? argv : argv.slice(0, end)
-  const kinds = words.flags.map(({ name, value }) => [name, value === undefined ? 'switch' : 'value'])
-  const split = splitArguments(before, Object.fromEntries(kinds))
+/** `literals`: arguments that are no flags, whatever they look like. @throws Misuse */
+function readArguments(words: CommandWords, argv: readonly string[], literals: readonly string[]): Given {
+  const split = splitArguments(argv, kindsOf(words))
   const stranger = words.takesKeys ? undefined : split.flags[0]
-  if (stranger !== undefined) return { mistake: unknownFlag(words, stranger.typed ?? stranger.name) }
+  if (stranger !== undefined) throw new Misuse(unknownFlag(words, stranger.typed ?? stranger.name))
   const empty = words.flags.find(({ name, value }) => value !== undefined && isEmpty(split, name))
-  if (empty !== undefined) return { mistake: `--${empty.name} needs a value: --${empty.name} ${empty.value}` }
+  if (empty !== undefined) throw new Misuse(`--${empty.name} needs a value: --${empty.name} ${empty.value}`)
   return {
     flag: (name) => split.own.get(name),
     has: (name) => split.own.has(name),
-    positionals: [...split.positionals, ...(end < 0 ? [] : argv.slice(end + 1))],
+    positionals: [...split.positionals, ...literals],
     split,
   }
 }
+
+/** Whether each flag takes a value, for `splitArguments`. */
+export const kindsOf = ({ flags }: CommandWords): Readonly<Record<string, 'switch' | 'value'>> =>
+  Object.fromEntries(flags.map(({ name, value }) => [name, value === undefined ? 'switch' : 'value']))
 
 const isEmpty = ({ own }: SplitArguments, name: string): boolean => own.has(name) && !own.get(name)
 
@@ -101,20 +102,28 @@ function unknownFlag({ flags }: CommandWords, name: string): string {
   return `there is no flag --${name.slice(0, 80)}${meant === undefined ? '' : `; did you mean --${meant}?`}`
 }
 
-const wantsHelp = (argv: readonly string[]): boolean => {
-  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
-  return own.includes('--help') || own.includes('-h')
-}
-
 /** Reads the arguments and runs the command, or prints the mistake. */
 export async function runCommand(command: Command, argv: readonly string[], io: CommandIo): Promise<number> {
   const { words, run } = command
-  if (wantsHelp(argv)) {
+  // Everything after `--` stands for itself.
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length
+  const own = argv.slice(0, end)
+  if (own.includes('--help') || own.includes('-h')) {
     io.out(usageOf(words))
     return exitCode.ok
   }
-  const given = readArguments(words, argv)
-  return 'mistake' in given ? misuse(words, given.mistake, io) : run(given, io)
+  try {
+    return await run(readArguments(words, own, argv.slice(end + 1)), io)
+  } catch (error) {
+    if (error instanceof Misuse) return misuse(words, error.message, io)
+    if (error instanceof Failure) return complain(error, io)
+    throw error
+  }
+}
+
+/** @throws Misuse where an argument is left over. */
+export function expectNoMore([odd]: readonly string[]): void {
+  if (odd !== undefined) throw new Misuse(`"${oneLine(odd)}" is not understood`)
 }
 
 export function misuse({ name }: CommandWords, mistake: string, io: Pick<Io, 'err'>): number {
@@ -122,8 +131,8 @@ export function misuse({ name }: CommandWords, mistake: string, io: Pick<Io, 'er
   return exitCode.misused
 }
 
-export function complain(io: Io, { code, sentence, remedy }: Failure): number {
-  io.err(`windowpane: ${sentence}\n${remedy === undefined ? '' : `${remedy}\n`}`)
+function complain({ code, message, remedy }: Failure, io: Io): number {
+  io.err(`windowpane: ${message}\n${remedy === undefined ? '' : `${remedy}\n`}`)
   return code
 }
 

@@ -23,26 +23,24 @@ import { version } from './version.ts'
 
 const completion = completionOf(() => allWords)
 
-/** Commands that only query a proxy; serve, check and demo are run separately. */
-const answering: readonly Command[] = [
-  ...[init, reload, status, doctor, explain, top, tail, ttl, purge, shadow],
-  ...[mode, limits, store, completion, version],
-]
+const common: readonly Command[] = [reload, status, doctor, explain, top, tail, ttl, purge, shadow]
+/** Needed less often: the main help names them only. */
+const rare: readonly Command[] = [mode, limits, store, completion, version]
 
+/** Commands that only query a proxy; serve, check and demo are run separately. */
 export const commands: ReadonlyMap<string, Command> = new Map(
-  answering.map((command) => [command.words.name, command]),
+  [init, ...common, ...rare].map((command) => [command.words.name, command]),
 )
 
-const wordsOf = (name: string): CommandWords => commands.get(name)!.words
+const wordsOf = ({ words }: Command): CommandWords => words
 
 /** The commands of the main help, one line each. */
 const listed: readonly CommandWords[] = [
-  ...[serveWords, demoWords, wordsOf('init'), checkWords],
-  ...['reload', 'status', 'doctor', 'explain', 'top', 'tail', 'ttl', 'purge', 'shadow'].map(wordsOf),
+  ...[serveWords, demoWords, init.words, checkWords],
+  ...common.map(wordsOf),
 ]
 
-/** Needed less often: the main help names them only. */
-const more: readonly CommandWords[] = ['mode', 'limits', 'store', 'completion', 'version'].map(wordsOf)
+const more: readonly CommandWords[] = rare.map(wordsOf)
 
 /** The commands on the reference page and in completions. */
 export const allWords: readonly CommandWords[] = [...listed, ...more]

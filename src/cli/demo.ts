@@ -1,9 +1,10 @@
 /** `windowpane demo`: an invented database, a crowd of viewers and the proxy between them, to look at. */
 import { parseArgs } from 'node:util'
-import { type Clock, systemClock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import type { DemoArguments } from '../demo/play.ts'
 import { type CommandWords, misuse, usageOf } from './command.ts'
+import type { Io } from './config-file.ts'
+import { exitCode } from './exit-codes.ts'
 
 export const demoWords = {
   name: 'demo',
@@ -26,24 +27,22 @@ admin listener is on: windowpane top, tail, status and explain work on the demo.
 } as const satisfies CommandWords
 
 /** Resolves to the exit code when the demo is over: 0, or 2 where it could not begin. */
-export async function demo(argv: readonly string[], clock: Clock = systemClock): Promise<number> {
+export async function demo(argv: readonly string[], io: Io): Promise<number> {
   const args = readDemoArguments(argv)
   if (args === 'help') {
-    process.stdout.write(usageOf(demoWords))
-    return 0
+    io.out(usageOf(demoWords))
+    return exitCode.ok
   }
-  if ('mistake' in args) {
-    return misuse(demoWords, args.mistake, { err: (text) => void process.stderr.write(text) })
-  }
+  if ('mistake' in args) return misuse(demoWords, args.mistake, io)
   try {
     // Only here: no other command loads the database of the demo.
     const { play } = await import('../demo/play.ts')
-    await play(args, clock)
-    return 0
+    await play(args)
+    return exitCode.ok
   } catch (error) {
     if (!(error instanceof WindowpaneError)) throw error
-    process.stderr.write(`windowpane demo: ${error.message} (${error.code})\n${error.remedy}\n`)
-    return 2
+    io.err(`windowpane demo: ${error.message} (${error.code})\n${error.remedy}\n`)
+    return exitCode.misused
   }
 }
 

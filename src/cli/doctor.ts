@@ -4,13 +4,13 @@ import { fileProblems } from '../config/files.ts'
 import { type LoadedConfig, problemLine } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, type FindingState, found, states } from '../core/finding.ts'
-import { addressFor, adminFlags, findAdmin } from './admin-client.ts'
-import { type Command, type CommandIo, type Given, json, misuse } from './command.ts'
+import { adminFlags, adminOf, findAdmin } from './admin-client.ts'
+import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
 import { configFileName, readConfig } from './config-file.ts'
 import { checkIdentity } from './doctor/identity.ts'
 import { checkProxy } from './doctor/proxy.ts'
 import { checkStores } from './doctor/stores.ts'
-import { exitCode } from './exit-codes.ts'
+import { exitCode, Failure, orFailure } from './exit-codes.ts'
 import { withProgress } from './progress.ts'
 import { problemsIn } from './reload.ts'
 import { type Colour, painter, withoutControls } from './text.ts'
@@ -33,7 +33,7 @@ and failures have a remedy. It ends with 1 if anything failed.`,
 } as const
 
 async function run(given: Given, io: CommandIo): Promise<number> {
-  if (given.positionals.length > 1) return misuse(words, 'expected at most one URL', io)
+  if (given.positionals.length > 1) throw new Misuse('expected at most one URL')
   const config = await configOf(given, io)
   const findings = [config.finding]
   if (config.loaded !== undefined) {
@@ -92,13 +92,13 @@ async function proxyFindings(
   loaded: LoadedConfig | undefined,
 ): Promise<Finding[]> {
   const about = found('proxy')
-  const address = await (loaded === undefined
-    ? findAdmin(given, io)
-    : addressFor(loaded.config.admin, given, io))
-  if ('code' in address) return [about.skip(address.sentence, address.remedy)]
-  const findings = await checkProxy(address, io)
+  const admin = await orFailure(
+    loaded === undefined ? findAdmin(given, io) : adminOf(loaded.config.admin, given, io),
+  )
+  if (admin instanceof Failure) return [about.skip(admin.message, admin.remedy)]
+  const findings = await checkProxy(admin)
   if (findings !== undefined) return findings
-  const sentence = `No proxy answers at ${address.url}.`
+  const sentence = `No proxy answers at ${admin.url}.`
   const remedy = 'Start it, or name its admin listener with --admin URL.'
   return [given.has('admin') ? about.fail(sentence, remedy) : about.skip(sentence, remedy)]
 }

@@ -21,10 +21,22 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   6: 'something would change: `limits plan`, `limits diff`',
 }
 
-/** Why a command cannot go on, for people. */
-export interface Failure {
+/** Ends a command with this exit code; the message and the remedy are printed for people. */
+export class Failure extends Error {
   readonly code: ExitCode
-  readonly sentence: string
   /** What to change. */
-  readonly remedy?: string
+  readonly remedy: string | undefined
+
+  constructor(code: ExitCode, message: string, remedy?: string) {
+    super(message)
+    this.code = code
+    this.remedy = remedy
+  }
 }
+
+/** For a caller that continues without the result. */
+export const orFailure = <T>(work: Promise<T>): Promise<T | Failure> =>
+  work.catch((error: unknown) => {
+    if (error instanceof Failure) return error
+    throw error
+  })

@@ -6,16 +6,8 @@ import { parseDuration } from '../config/units.ts'
 import { fileSentence } from '../core/file-error.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { readTime, timeForms } from '../proxy/admin/time.ts'
-import { type AdminReply, adminFlags, askAdmin, fetchJson, findAdmin, refusalOf } from './admin-client.ts'
-import {
-  type Command,
-  type CommandIo,
-  complain,
-  type Given,
-  type Mistake,
-  misuse,
-  json as printed,
-} from './command.ts'
+import { adminFlags, askAdmin, fetchJson, findAdmin, parametersOf, refusalOf } from './admin-client.ts'
+import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
 import { oneLine, withoutControls } from './text.ts'
 
@@ -49,32 +41,27 @@ query, a query of Druid (JSON or SQL), or a request as JSON: {"path", "search",
 
 const hourMs = 3_600_000
 
-/** The request, and the notes about it. */
+/** The body of the request, and its content type. */
 interface ExplainRequest {
   readonly body: string
   readonly type: string
-  readonly note: string
+  /** About the assumptions that were made. */
+  readonly note?: string
 }
 
 async function run(given: Given, io: CommandIo): Promise<number> {
-  const read = await givenText(given, io)
-  if ('mistake' in read) return misuse(words, read.mistake, io)
-  const request = requestOf(read.text, given, io)
-  if ('mistake' in request) return misuse(words, request.mistake, io)
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const { body, type, note } = request
-  const asked = { io, method: 'POST', body, type } as const
+  const { text, note = '' } = await givenText(given, io)
+  const { note: assumed = '', ...request } = requestOf(text, given, io)
+  const admin = await findAdmin(given, io)
+  const posted = { method: 'POST', ...request } as const
   if (given.has('json')) {
-    const answer = await fetchJson<object>(address, pathOf(given), asked)
-    if ('code' in answer) return complain(io, answer)
-    io.out(printed(answer.data))
+    io.out(json(await fetchJson<object>(admin, pathOf(given), posted)))
     return exitCode.ok
   }
-  const reply = await askAdmin(address, pathOf(given), asked)
-  const refusal = 'code' in reply ? reply : refusalOf(reply)
-  if (refusal !== undefined) return complain(io, refusal)
-  io.out(withNotes(withoutControls((reply as AdminReply).text), `${read.note}${note}`))
+  const reply = await askAdmin(admin, pathOf(given), posted)
+  const refusal = refusalOf(reply)
+  if (refusal !== undefined) throw refusal
+  io.out(withNotes(withoutControls(reply.text), `${note}${assumed}`))
   return exitCode.ok
 }
 
@@ -86,52 +73,48 @@ function withNotes(text: string, notes: string): string {
 }
 
 function pathOf(given: Given): string {
-  const backend = given.flag('backend')
-  const parameters = new URLSearchParams({
-    ...(backend !== undefined && { backend }),
-    ...(given.has('run') && { run: '1' }),
-    ...(!given.has('json') && { format: 'text' }),
-  })
-  return `/-/explain?${parameters}`
+  const run = given.has('run') ? { run: '1' } : {}
+  const format = given.has('json') ? {} : { format: 'text' }
+  return `/-/explain${parametersOf(given, ['backend'], { ...run, ...format })}`
 }
 
 interface GivenText {
   readonly text: string
   /** Its interpretation, where that is not obvious. */
-  readonly note: string
+  readonly note?: string
 }
 
-async function givenText(given: Given, io: CommandIo): Promise<GivenText | Mistake> {
+async function givenText(given: Given, io: CommandIo): Promise<GivenText> {
   const [named, ...more] = given.positionals
   const data = given.flag('data')
   if (data !== undefined) {
-    return named === undefined ? dataOf(data, io) : { mistake: 'expected a query or --data, not both' }
+    if (named !== undefined) throw new Misuse('expected a query or --data, not both')
+    return { text: await dataOf(data, io) }
   }
-  if (named === undefined) return { mistake: 'a query is missing' }
-  if (more.length > 0) return { mistake: 'expected one query; put quotes around it' }
+  if (named === undefined) throw new Misuse('a query is missing')
+  if (more.length > 0) throw new Misuse('expected one query; put quotes around it')
   return textOf(named, io)
 }
 
-async function dataOf(data: string, io: CommandIo): Promise<GivenText | Mistake> {
-  if (!data.startsWith('@')) return { text: data, note: '' }
+async function dataOf(data: string, io: CommandIo): Promise<string> {
+  if (!data.startsWith('@')) return data
   const name = data.slice(1)
-  if (name === '-') return { text: await io.readInput(), note: '' }
   try {
-    return { text: await contentOf(name, io), note: '' }
+    return await contentOf(name, io)
   } catch (error) {
-    return { mistake: `--data: ${fileSentence(oneLine(name), error)}` }
+    throw new Misuse(`--data: ${fileSentence(oneLine(name), error)}`)
   }
 }
 
 /** A text that is no file name is the query itself; the output names the interpretation. */
-async function textOf(named: string, io: CommandIo): Promise<GivenText | Mistake> {
-  if (named === '-') return { text: await io.readInput(), note: '' }
+async function textOf(named: string, io: CommandIo): Promise<GivenText> {
   try {
-    return { text: await contentOf(named, io), note: `file     ${oneLine(named)}\n` }
+    const text = await contentOf(named, io)
+    return named === '-' ? { text } : { text, note: `file     ${oneLine(named)}\n` }
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EACCES'
-    if (isThere || isFileName(named)) return { mistake: fileSentence(oneLine(named), error) }
-    return { text: named, note: '' }
+    if (isThere || isFileName(named)) throw new Misuse(fileSentence(oneLine(named), error))
+    return { text: named }
   }
 }
 
@@ -139,34 +122,34 @@ async function textOf(named: string, io: CommandIo): Promise<GivenText | Mistake
 const isFileName = (text: string): boolean =>
   /^(?:~|\.{0,2})\/\S*$/.test(text) || /^[^\s:(){}[\]"'=&*+,]+\.[a-z]\w*$/i.test(text)
 
+/** Of a file; - is the input. */
 const contentOf = async (name: string, io: CommandIo): Promise<string> =>
-  Buffer.from(await (io.readFile ?? readFile)(name)).toString()
+  name === '-' ? io.readInput() : Buffer.from(await (io.readFile ?? readFile)(name)).toString()
 
-function requestOf(given: string, flags: Given, io: CommandIo): ExplainRequest | Mistake {
+function requestOf(given: string, flags: Given, io: CommandIo): ExplainRequest {
   const text = given.trim()
-  if (text === '') return { mistake: 'the query is empty' }
+  if (text === '') throw new Misuse('the query is empty')
   const whole = wholeRequest(text)
   if (whole === undefined) return rangeOf(text, flags, io)
-  if ('mistake' in whole) return whole
   const window = ['start', 'end', 'step'].find((name) => flags.has(name))
   if (window === undefined) return whole
-  return { mistake: `--${window} goes with PromQL; this request has a window of its own` }
+  throw new Misuse(`--${window} goes with PromQL; this request has a window of its own`)
 }
 
-const json = 'application/json'
+const jsonType = 'application/json'
 
 /** JSON, a URL, or a whole query in the language of a kind of database is a request by itself. */
-function wholeRequest(text: string): ExplainRequest | Mistake | undefined {
-  if (/^\{\s*"(?:[^"\\]|\\.)*"\s*:/.test(text)) return { body: text, type: json, note: '' }
+function wholeRequest(text: string): ExplainRequest | undefined {
+  if (/^\{\s*"(?:[^"\\]|\\.)*"\s*:/.test(text)) return { body: text, type: jsonType }
   if (/^https?:\/\/\S+\?\S+$/.test(text)) {
     const url = URL.parse(text)
-    if (url === null) return { mistake: `${oneLine(withoutCredentials(text))} is not a URL` }
+    if (url === null) throw new Misuse(`${oneLine(withoutCredentials(text))} is not a URL`)
     const { pathname: path, search } = url
-    return { body: JSON.stringify({ path, search }), type: json, note: '' }
+    return { body: JSON.stringify({ path, search }), type: jsonType }
   }
   for (const { read } of readers) {
     const query = read(text)
-    if (query !== undefined) return { body: query.body, type: query.contentType, note: '' }
+    if (query !== undefined) return { body: query.body, type: query.contentType }
   }
   return undefined
 }
@@ -176,16 +159,20 @@ const readers: readonly ExplainReader[] = kindNames.map((name) => kinds[name].ex
 const { overRange } = readers.find((reader) => reader.overRange !== undefined)!
 
 /** Dashboards request windows that begin and end on their step: so do the defaults here. */
-function rangeOf(query: string, given: Given, io: CommandIo): ExplainRequest | Mistake {
+function rangeOf(query: string, given: Given, io: CommandIo): ExplainRequest {
   const now = io.clock.now()
   const stepText = given.flag('step') ?? '15s'
   const step = readStep(stepText)
-  if (step === undefined) return { mistake: `--step ${stepText}: expected a duration such as 15s` }
+  if (step === undefined) throw new Misuse(`--step ${stepText}: expected a duration such as 15s`)
   const aligned = (instant: number): number => Math.floor(instant / step) * step
-  const end = given.has('end') ? readTime(given.flag('end')!, now) : aligned(now)
-  if (end === undefined) return { mistake: `--end ${given.flag('end')}: expected ${timeForms}` }
-  const start = given.has('start') ? readTime(given.flag('start')!, now) : aligned(end - hourMs)
-  if (start === undefined) return { mistake: `--start ${given.flag('start')}: expected ${timeForms}` }
+  const timeOf = (flag: 'start' | 'end', usual: number): number => {
+    const text = given.flag(flag)
+    const time = text === undefined ? aligned(usual) : readTime(text, now)
+    if (time === undefined) throw new Misuse(`--${flag} ${text}: expected ${timeForms}`)
+    return time
+  }
+  const end = timeOf('end', now)
+  const start = timeOf('start', end - hourMs)
   const seconds = (ms: number): string => String(Math.round(ms) / 1000)
   const range = { start: seconds(start), end: seconds(end), step: seconds(step) }
   const { body, contentType } = overRange!(query, range)

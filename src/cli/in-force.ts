@@ -2,7 +2,7 @@
 import { type BackendChanges, backendChanges } from '../config/backend-changes.ts'
 import { type DetectedKinds, detectKinds } from '../config/detect.ts'
 import { databasesOf, settingsOf } from '../config/settings.ts'
-import type { Clock } from '../core/clock.ts'
+import { systemClock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import type { ProxyServer } from '../proxy/assembly/server.ts'
 import type { FarStore } from '../proxy/assembly/tiers.ts'
@@ -12,26 +12,21 @@ import type { RunningWorkerPool } from '../workers/main-thread.ts'
 import type { ReadConfig } from './config-file.ts'
 import { openFarStores } from './stores.ts'
 
-export interface InForceParts {
-  readonly clock: Clock
-  readonly log: Log
-}
-
 interface Running {
   readonly server: ProxyServer
   readonly pool: RunningWorkerPool | undefined
 }
 
 export class InForce {
-  readonly #parts: InForceParts
+  readonly #log: Log
   loaded: ReadConfig
   /** Called once per request: a reload takes effect with the next one. */
   settings: ReadonlyMap<string, Settings>
   /** The kinds of the databases. */
   kinds: DetectedKinds = new Map()
 
-  constructor(loaded: ReadConfig, parts: InForceParts) {
-    this.#parts = parts
+  constructor(loaded: ReadConfig, log: Log) {
+    this.#log = log
     this.loaded = loaded
     this.settings = settingsOf(loaded.config)
   }
@@ -63,7 +58,7 @@ export class InForce {
 
   async #kindsWith({ config }: ReadConfig, names: readonly string[]): Promise<DetectedKinds> {
     const backends = Object.fromEntries(names.map((name) => [name, config.backends[name]!]))
-    const found = await detectKinds({ ...config, backends }, this.#parts.clock)
+    const found = await detectKinds({ ...config, backends }, systemClock)
     const all = [...this.kinds, ...found].filter(([name]) => Object.hasOwn(config.backends, name))
     return new Map(all)
   }
@@ -74,7 +69,7 @@ export class InForce {
    */
   async #openStores({ config }: ReadConfig, server: ProxyServer): Promise<ReadonlyMap<string, FarStore>> {
     const opened = await openFarStores(config, {
-      ...{ settings: () => this.settings, config: () => this.loaded.config, log: this.#parts.log },
+      ...{ settings: () => this.settings, config: () => this.loaded.config, log: this.#log },
       isOpen: (name) =>
         server.stores().some((store) => store.name === name) || server.farStores.includes(name),
     })
@@ -89,7 +84,7 @@ export class InForce {
   }
 
   #logChanges({ added, changed, removed }: BackendChanges): void {
-    const { log } = this.#parts
+    const log = this.#log
     for (const backend of added) log.line('info', 'the backend was added', { backend })
     for (const backend of changed) log.line('info', 'the backend was opened anew', { backend })
     for (const backend of removed) log.line('info', 'the backend was removed', { backend })

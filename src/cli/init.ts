@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { loadConfig } from '../config/load.ts'
-import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
-import { exitCode, type Failure } from './exit-codes.ts'
+import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
+import { exitCode, Failure } from './exit-codes.ts'
 import { problemsIn } from './reload.ts'
 import { starterFile } from './starter.ts'
 import { oneLine } from './text.ts'
@@ -33,19 +33,18 @@ every key with its meaning and its default.`,
 async function run(given: Given, io: CommandIo): Promise<number> {
   const urls = given.positionals.filter(isUrl)
   const files = given.positionals.filter((text) => !isUrl(text))
-  if (urls.length > 1 || files.length > 1) return misuse(words, 'expected at most one file and one URL', io)
+  if (urls.length > 1 || files.length > 1) throw new Misuse('expected at most one file and one URL')
   const [url = usualUrl] = urls
   const [file = usualFile] = files
   const schema = schemaSeenFrom(file)
   const text = starterFile({ url, file: file === '-' ? usualFile : file, schema })
   const loaded = loadConfig({ file: { name: file, bytes: Buffer.from(text) } })
-  if ('problems' in loaded) return complain(io, { code: exitCode.misused, sentence: problemsIn(loaded) })
+  if ('problems' in loaded) throw new Failure(exitCode.misused, problemsIn(loaded))
   if (file === '-') {
     io.out(text)
     return exitCode.ok
   }
-  const failure = await written(file, text, given.has('force'))
-  if (failure !== undefined) return complain(io, failure)
+  await write(file, text, given.has('force'))
   io.out(given.has('json') ? json({ file, url, schema: schema ?? null }) : nextSteps(file))
   return exitCode.ok
 }
@@ -58,16 +57,14 @@ const nextSteps = (file: string): string =>
   windowpane --config ${oneLine(file)}
 `
 
-async function written(file: string, text: string, isForced: boolean): Promise<Failure | undefined> {
+async function write(file: string, text: string, isForced: boolean): Promise<void> {
   try {
     await writeFile(file, text, { flag: isForced ? 'w' : 'wx' })
-    return undefined
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code !== 'EEXIST')
-      return { code: exitCode.failed, sentence: `the file cannot be written: ${message}` }
+    if (code !== 'EEXIST') throw new Failure(exitCode.failed, `the file cannot be written: ${message}`)
     const sentence = `there is a file ${oneLine(file)} already`
-    return { code: exitCode.unconfirmed, sentence, remedy: 'Name another, or replace it with --force.' }
+    throw new Failure(exitCode.unconfirmed, sentence, 'Name another, or replace it with --force.')
   }
 }
 

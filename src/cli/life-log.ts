@@ -1,24 +1,19 @@
 /** Log lines about the life of the proxy: start, reload, drain and end, each with version, configuration and counts. */
-import type { Clock } from '../core/clock.ts'
+import { systemClock } from '../core/clock.ts'
 import type { ReloadReport } from '../proxy/admin/admin.ts'
 import type { LogFields, LogLevel } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
 
-export interface LifeLogOptions {
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  /** Where the configuration comes from: the name of its file, or `flags`. */
-  readonly configuration: string
-}
-
 export class LifeLog {
-  readonly #options: LifeLogOptions
-  readonly #startedAt: number
+  readonly #telemetry: Telemetry
+  readonly #configuration: string
+  readonly #startedAt = systemClock.elapsed()
 
-  constructor(options: LifeLogOptions) {
-    this.#options = options
-    this.#startedAt = options.clock.elapsed()
+  /** `configuration`: where it comes from, the name of its file or `flags`. */
+  constructor(telemetry: Telemetry, configuration: string) {
+    this.#telemetry = telemetry
+    this.#configuration = configuration
   }
 
   /** One line per database. */
@@ -37,18 +32,16 @@ export class LifeLog {
 
   /** `detail`: why it ended otherwise than by draining. */
   ended(level: LogLevel, fields: LogFields = {}): void {
-    const { clock } = this.#options
-    const uptimeSeconds = Math.floor((clock.elapsed() - this.#startedAt) / 1000)
+    const uptimeSeconds = Math.floor((systemClock.elapsed() - this.#startedAt) / 1000)
     this.#line(level, 'ended', { ...fields, uptimeSeconds, ...this.#counts() })
   }
 
   #line(level: LogLevel, message: string, fields: LogFields): void {
-    const { telemetry, configuration } = this.#options
-    telemetry.log.line(level, message, { version, configuration, ...fields })
+    this.#telemetry.log.line(level, message, { version, configuration: this.#configuration, ...fields })
   }
 
   #counts(): LogFields {
-    const counts = this.#options.telemetry.metrics.counts()
+    const counts = this.#telemetry.metrics.counts()
     const requests = Object.values(counts).reduce((sum, count) => sum + count, 0)
     return { requests, ...counts }
   }

@@ -1,17 +1,15 @@
 /** `windowpane limits plan|apply|diff FILE`: shows the changes of a declaration, or makes them. */
 import type { DeclarationAnswer } from '../proxy/admin/limits-apply.ts'
-import { type AdminAddress, askAdmin, findAdmin, refusalOf } from './admin-client.ts'
-import { type CommandIo, complain, type Given, json } from './command.ts'
-import { exitCode, type Failure } from './exit-codes.ts'
+import { type AdminClient, askAdmin, findAdmin, posting, refusalOf } from './admin-client.ts'
+import { type CommandIo, type Given, json } from './command.ts'
+import { exitCode, Failure } from './exit-codes.ts'
 import { readDeclarationFile } from './limits-file.ts'
 import { diffText, planText } from './limits-text.ts'
-import { nameProxy } from './proxy-identity.ts'
+import { findNamedProxy } from './proxy-identity.ts'
 import { oneLine, painter } from './text.ts'
 
-export type Declaring = 'plan' | 'apply' | 'diff'
-
 export interface DeclarationOrder {
-  readonly action: Declaring
+  readonly action: 'plan' | 'apply' | 'diff'
   readonly file: string
   readonly by: string
 }
@@ -19,33 +17,29 @@ export interface DeclarationOrder {
 export async function declare(order: DeclarationOrder, given: Given, io: CommandIo): Promise<number> {
   const { action, file } = order
   const declaration = await readDeclarationFile(file, io)
-  if ('code' in declaration) return complain(io, declaration)
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const unnamed = action === 'apply' ? await nameProxy(address, io) : undefined
-  if (unnamed !== undefined) return complain(io, unnamed)
+  const admin = await (action === 'apply' ? findNamedProxy : findAdmin)(given, io)
   const parameters = new URLSearchParams({
     ...(action !== 'apply' && { dryRun: '1' }),
     ...(given.has('adopt') && { adopt: '1' }),
     by: order.by,
   })
-  const answer = await send(address, `/-/limits/apply?${parameters}`, { value: declaration.value, io })
-  if ('code' in answer) return complain(io, answer)
-  return show(answer, { action, isJson: given.has('json') }, io)
+  const answer = await send(admin, `/-/limits/apply?${parameters}`, declaration)
+  const text = action === 'diff' ? diffText : planText
+  io.out(given.has('json') ? json(answer) : text(answer, painter(io)))
+  if (answer.failure !== undefined) {
+    const sentence = `only ${answer.changed ?? 0} of the changes were made: ${oneLine(answer.failure)}`
+    throw new Failure(exitCode.failed, sentence)
+  }
+  const isPending = action !== 'apply' && answer.changes.some((change) => change.action !== 'keep')
+  return isPending ? exitCode.pending : exitCode.ok
 }
 
 /** A response about a partial success is an answer, too. */
-async function send(
-  address: AdminAddress,
-  path: string,
-  { value, io }: { readonly value: unknown; readonly io: CommandIo },
-): Promise<DeclarationAnswer | Failure> {
-  const question = { io, method: 'POST', body: JSON.stringify(value), type: 'application/json' } as const
-  const reply = await askAdmin(address, path, question)
-  if ('code' in reply) return reply
+async function send(admin: AdminClient, path: string, declaration: unknown): Promise<DeclarationAnswer> {
+  const reply = await askAdmin(admin, path, posting(declaration))
   const answer = answerIn(reply.text)
-  const refusal: Failure = { code: exitCode.failed, sentence: 'the server there is no Windowpane' }
-  return answer ?? refusalOf(reply) ?? refusal
+  if (answer !== undefined) return answer
+  throw refusalOf(reply) ?? new Failure(exitCode.failed, 'the server there is no Windowpane')
 }
 
 function answerIn(text: string): DeclarationAnswer | undefined {
@@ -55,20 +49,4 @@ function answerIn(text: string): DeclarationAnswer | undefined {
   } catch {
     return undefined
   }
-}
-
-function show(
-  answer: DeclarationAnswer,
-  { action, isJson }: { readonly action: Declaring; readonly isJson: boolean },
-  io: CommandIo,
-): number {
-  const paint = painter(io)
-  if (isJson) io.out(json(answer))
-  else io.out(action === 'diff' ? diffText(answer, paint) : planText(answer, paint))
-  if (answer.failure !== undefined) {
-    const sentence = `only ${answer.changed ?? 0} of the changes were made: ${oneLine(answer.failure)}`
-    return complain(io, { code: exitCode.failed, sentence })
-  }
-  if (action === 'apply') return exitCode.ok
-  return answer.changes.some((change) => change.action !== 'keep') ? exitCode.pending : exitCode.ok
 }

@@ -13,7 +13,7 @@ import {
 } from 'yaml'
 import { fileSentence } from '../core/file-error.ts'
 import type { CommandIo } from './command.ts'
-import { exitCode, type Failure } from './exit-codes.ts'
+import { exitCode, Failure } from './exit-codes.ts'
 import { oneLine } from './text.ts'
 
 const maxBytes = 4 * 1024 * 1024
@@ -21,26 +21,24 @@ const maxBytes = 4 * 1024 * 1024
 const maxNodes = 1_000_000
 const maxDepth = 32
 
-const misused = (sentence: string): Failure => ({ code: exitCode.misused, sentence })
+const misused = (sentence: string): Failure => new Failure(exitCode.misused, sentence)
 
-/** `-` is the input. */
-export async function readDeclarationFile(
-  name: string,
-  io: Pick<CommandIo, 'readInput'>,
-): Promise<{ readonly value: unknown } | Failure> {
+/** `-` is the input. @throws Failure */
+export async function readDeclarationFile(name: string, io: Pick<CommandIo, 'readInput'>): Promise<unknown> {
   try {
-    if (name !== '-' && (await stat(name)).size > maxBytes) return tooLong(name)
+    if (name !== '-' && (await stat(name)).size > maxBytes) throw tooLong(name)
     const text = name === '-' ? await io.readInput() : await readFile(name, 'utf8')
-    return text.length > maxBytes ? tooLong(name) : parsed(text, name)
+    if (text.length > maxBytes) throw tooLong(name)
+    return parsed(text, name)
   } catch (error) {
-    return misused(fileSentence(name, error))
+    throw error instanceof Failure ? error : misused(fileSentence(name, error))
   }
 }
 
 const tooLong = (name: string): Failure =>
   misused(`${oneLine(name)}: a declaration has at most ${maxBytes / 1024 / 1024} MiB`)
 
-function parsed(text: string, name: string): { readonly value: unknown } | Failure {
+function parsed(text: string, name: string): unknown {
   const json = asJson(text)
   if (json !== undefined) return json
   const lines = new LineCounter()
@@ -50,20 +48,20 @@ function parsed(text: string, name: string): { readonly value: unknown } | Failu
     })
     const [error] = document.errors
     if (error !== undefined) throw new Misplaced(error.pos[0], oneLine(error.message))
-    return { value: new Plain().of(document.contents as Document['contents'] & Node, 0) ?? {} }
+    return new Plain().of(document.contents as Document['contents'] & Node, 0) ?? {}
   } catch (error) {
     // The parser descends by recursion: a text of brackets only ends its stack.
-    if (error instanceof RangeError) return misused(`${oneLine(name)}: it is nested too deeply`)
+    if (error instanceof RangeError) throw misused(`${oneLine(name)}: it is nested too deeply`)
     if (!(error instanceof Misplaced)) throw error
     const { line, col } = lines.linePos(error.offset)
-    return misused(`${oneLine(name)}:${line}:${col}: ${error.message}`)
+    throw misused(`${oneLine(name)}:${line}:${col}: ${error.message}`)
   }
 }
 
-function asJson(text: string): { readonly value: unknown } | undefined {
+function asJson(text: string): unknown {
   if (!text.trimStart().startsWith('{')) return undefined
   try {
-    return { value: JSON.parse(text) as unknown }
+    return JSON.parse(text)
   } catch {
     return undefined
   }

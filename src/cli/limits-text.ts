@@ -3,7 +3,7 @@ import type { Limit } from '../limits/limit.ts'
 import { rateText } from '../limits/limit-text.ts'
 import type { DeclarationAnswer, PlannedChange } from '../proxy/admin/limits-apply.ts'
 import type { LimitEntry } from '../proxy/admin/limits-views.ts'
-import { type Colour, counted, oneLine, secondsText, tableLines } from './text.ts'
+import { type Colour, counted, oneLine, type Paint, secondsText, tableLines } from './text.ts'
 
 export interface LimitsInForce {
   readonly entity: string
@@ -22,15 +22,10 @@ export interface UsageEntry {
   readonly tokens: Readonly<Record<string, number>>
 }
 
-export interface AuditEntry {
+export interface AuditEntry extends Omit<PlannedChange, 'action' | 'level'> {
   readonly at: string
   readonly by: string
   readonly from?: string
-  readonly action: string
-  readonly entity?: string
-  readonly resource?: string
-  readonly before?: readonly Limit[] | string
-  readonly after?: readonly Limit[] | string
 }
 
 const levels: Readonly<Record<string, string>> = {
@@ -82,8 +77,6 @@ export const nameText = ({ entity, resource }: { entity?: string; resource?: str
   if (entity === undefined) return resource === undefined ? 'system' : `resource ${oneLine(resource)}`
   return `entity ${oneLine(entity)}${resource === undefined ? '' : ` at ${oneLine(resource)}`}`
 }
-
-type Paint = (text: string, colour: Colour) => string
 
 const signs: Readonly<Record<PlannedChange['action'], readonly [string, Colour]>> = {
   create: ['+', 'green'],

@@ -2,19 +2,33 @@
 import type { Limit } from '../limits/limit.ts'
 import { limitForm, readLimitText } from '../limits/limit-text.ts'
 import { timeForms } from '../proxy/admin/time.ts'
-import { adminFlags, fetchJson, findAdmin } from './admin-client.ts'
-import { type Command, type CommandIo, complain, type Given, json, type Mistake, misuse } from './command.ts'
+import { adminFlags, fetchJson, findAdmin, parametersOf, posting } from './admin-client.ts'
+import { type Command, type CommandIo, expectNoMore, type Given, json, Misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
-import { type Declaring, declare } from './limits-declare.ts'
+import { declare } from './limits-declare.ts'
 import { auditText, entriesText, inForceText, nameText, usageText } from './limits-text.ts'
-import { nameProxy } from './proxy-identity.ts'
-import { oneLine } from './text.ts'
+import { findNamedProxy } from './proxy-identity.ts'
+
+/** The flags that belong to each action, besides those of all commands. */
+const flagsOf = {
+  get: ['entity', 'resource'],
+  set: ['entity', 'resource', 'system', 'limit', 'parent', 'no-parent', 'by'],
+  delete: ['entity', 'resource', 'system', 'by'],
+  list: ['resource'],
+  plan: ['adopt'],
+  apply: ['adopt', 'by'],
+  diff: ['adopt'],
+  usage: ['entity', 'resource', 'window', 'from', 'to'],
+  audit: ['entity', 'resource', 'last'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+type Action = keyof typeof flagsOf
 
 const words = {
   name: 'limits',
   summary: 'limits of clients: remaining tokens and usage; set or declare limits',
-  synopsis: 'get|set|delete|list|plan|apply|diff|usage|audit [flags]',
-  choices: ['get', 'set', 'delete', 'list', 'plan', 'apply', 'diff', 'usage', 'audit'],
+  synopsis: `${Object.keys(flagsOf).join('|')} [flags]`,
+  choices: Object.keys(flagsOf),
   examples: [
     'windowpane limits get --entity team-a --json',
     'windowpane limits set --entity team-a -l requests:100/min:200 -l cost:5000',
@@ -46,101 +60,60 @@ the last 90 days. set, delete and apply need admin.allowWrites.`,
   exits: [exitCode.failed, exitCode.unreachable, exitCode.pending],
 } as const
 
-type Action = 'get' | 'set' | 'delete' | 'list' | 'usage' | 'audit' | Declaring
-
-/** The flags that belong to each action, besides those of all commands. */
-const flagsOf: Readonly<Record<Action, readonly string[]>> = {
-  get: ['entity', 'resource'],
-  set: ['entity', 'resource', 'system', 'limit', 'parent', 'no-parent', 'by'],
-  delete: ['entity', 'resource', 'system', 'by'],
-  list: ['resource'],
-  plan: ['adopt'],
-  apply: ['adopt', 'by'],
-  diff: ['adopt'],
-  usage: ['entity', 'resource', 'window', 'from', 'to'],
-  audit: ['entity', 'resource', 'last'],
-}
-
 async function run(given: Given, io: CommandIo): Promise<number> {
   const [action, ...rest] = given.positionals
   if (action === undefined || !Object.hasOwn(flagsOf, action))
-    return misuse(words, `expected one of ${Object.keys(flagsOf).join(', ')}`, io)
+    throw new Misuse(`expected one of ${Object.keys(flagsOf).join(', ')}`)
   const stranger = strangerIn(given, action as Action)
-  if (stranger !== undefined) return misuse(words, `--${stranger} does not belong to limits ${action}`, io)
+  if (stranger !== undefined) throw new Misuse(`--${stranger} does not belong to limits ${action}`)
   if (action === 'plan' || action === 'apply' || action === 'diff') {
     const [file, ...more] = rest
-    if (file === undefined || more.length > 0) return misuse(words, `limits ${action} needs one file`, io)
+    if (file === undefined || more.length > 0) throw new Misuse(`limits ${action} needs one file`)
     return declare({ action, file, by: authorOf(given, io) }, given, io)
   }
-  if (action === 'set' || action === 'delete') return change(action, rest, { given, io })
-  if (rest.length > 0) return misuse(words, `"${oneLine(rest[0]!)}" is not understood`, io)
-  if (action === 'get' && !given.has('entity')) return misuse(words, 'limits get needs --entity NAME', io)
+  if (action === 'set' || action === 'delete') return change(given, io)
+  expectNoMore(rest)
+  if (action === 'get' && !given.has('entity')) throw new Misuse('limits get needs --entity NAME')
   return look(action as keyof typeof views, given, io)
 }
 
 const strangerIn = (given: Given, action: Action): string | undefined =>
   Object.values(flagsOf)
     .flat()
-    .find((name) => given.has(name) && !flagsOf[action].includes(name))
+    .find((name) => given.has(name) && !(flagsOf[action] as readonly string[]).includes(name))
 
 const authorOf = (given: Given, { env }: CommandIo): string =>
   given.flag('by') ?? (env['USER'] || env['LOGNAME'] || 'unknown')
 
-/** The request, its parameters, and the rendering. */
+/** The path of the request, whose parameters are the flags, and the rendering. */
 const views = {
-  get: { path: '/-/limits', names: ['entity', 'resource'], text: inForceText },
-  list: { path: '/-/limits', names: ['resource'], text: entriesText },
-  usage: { path: '/-/limits/usage', names: ['entity', 'resource', 'window', 'from', 'to'], text: usageText },
-  audit: { path: '/-/limits/audit', names: ['entity', 'resource', 'last'], text: auditText },
+  get: { path: '/-/limits', text: inForceText },
+  list: { path: '/-/limits', text: entriesText },
+  usage: { path: '/-/limits/usage', text: usageText },
+  audit: { path: '/-/limits/audit', text: auditText },
 } as const
 
 async function look(action: keyof typeof views, given: Given, io: CommandIo): Promise<number> {
-  const { path, names, text } = views[action]
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const answer = await fetchJson<never>(address, `${path}${parametersIn(given, names)}`, { io })
-  if ('code' in answer) return complain(io, answer)
-  io.out(given.has('json') ? json(answer.data) : text(answer.data))
+  const { path, text } = views[action]
+  const last = given.flag('last')
+  const names = flagsOf[action].filter((name) => name !== 'last')
+  const parameters = parametersOf(given, names, last === undefined ? {} : { limit: last })
+  const answer = await fetchJson<never>(await findAdmin(given, io), `${path}${parameters}`)
+  io.out(given.has('json') ? json(answer) : text(answer))
   return exitCode.ok
 }
 
-function parametersIn(
-  given: Given,
-  names: readonly string[],
-  more: Readonly<Record<string, string>> = {},
-): string {
-  const entries = names.flatMap((name) => {
-    const value = given.flag(name)
-    return value === undefined ? [] : [[name === 'last' ? 'limit' : name, value] as [string, string]]
-  })
-  const parameters = new URLSearchParams([...entries, ...Object.entries(more)])
-  return parameters.size === 0 ? '' : `?${parameters}`
-}
-
-interface Asked {
-  readonly given: Given
-  readonly io: CommandIo
-}
-
-async function change(
-  action: 'set' | 'delete',
-  rest: readonly string[],
-  { given, io }: Asked,
-): Promise<number> {
-  const order = action === 'set' ? setOrder(given, rest) : deleteOrder(rest)
-  const mistake = targetMistake(given) ?? ('mistake' in order ? order.mistake : undefined)
-  if (mistake !== undefined || 'mistake' in order) return misuse(words, mistake!, io)
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const unnamed = await nameProxy(address, io)
-  if (unnamed !== undefined) return complain(io, unnamed)
-  const { method, body, parameters = {} } = order
+async function change(given: Given, io: CommandIo): Promise<number> {
+  const [action, ...rest] = given.positionals
+  if (given.has('system') === (given.has('entity') || given.has('resource')))
+    throw new Misuse('name --entity, --resource, both, or --system alone')
+  const { method, body, parameters } = action === 'set' ? setOrder(given, rest) : deleteOrder(rest)
+  const admin = await findNamedProxy(given, io)
   const more = { ...(given.has('system') && { system: '1' }), ...parameters, by: authorOf(given, io) }
-  const path = `/-/limits${parametersIn(given, ['entity', 'resource'], more)}`
-  const content = body === undefined ? {} : { body: JSON.stringify(body), type: 'application/json' }
-  const answer = await fetchJson<Changed>(address, path, { io, method, ...content })
-  if ('code' in answer) return complain(io, answer)
-  io.out(given.has('json') ? json(answer.data) : `${sentenceOf(answer.data, action)}\n`)
+  const path = `/-/limits${parametersOf(given, ['entity', 'resource'], more)}`
+  const answer = await fetchJson<Changed>(admin, path, { ...(body && posting(body)), method })
+  const unchanged = action === 'set' ? 'it was so already' : 'there was nothing to delete'
+  io.out(given.has('json') ? json(answer) : `${sentenceOf(answer, unchanged)}\n`)
   return exitCode.ok
 }
 
@@ -151,15 +124,10 @@ interface Changed {
   readonly resource?: string
 }
 
-function sentenceOf({ changed, ...target }: Changed, action: 'set' | 'delete'): string {
-  if (changed) return `Changed: ${nameText(target)}. It holds everywhere within a minute.`
-  return `${nameText(target)}: ${action === 'set' ? 'it was so already' : 'there was nothing to delete'}.`
-}
-
-function targetMistake(given: Given): string | undefined {
-  const isNamed = given.has('entity') || given.has('resource')
-  return given.has('system') === isNamed ? 'name --entity, --resource, both, or --system alone' : undefined
-}
+const sentenceOf = ({ changed, ...target }: Changed, unchanged: string): string =>
+  changed
+    ? `Changed: ${nameText(target)}. It holds everywhere within a minute.`
+    : `${nameText(target)}: ${unchanged}.`
 
 interface Order {
   readonly method: 'PUT' | 'DELETE'
@@ -167,32 +135,35 @@ interface Order {
   readonly parameters?: Readonly<Record<string, string>>
 }
 
-const deleteOrder = ([odd]: readonly string[]): Order | Mistake =>
-  odd === undefined ? { method: 'DELETE' } : { mistake: `"${oneLine(odd)}" is not understood` }
+function deleteOrder(rest: readonly string[]): Order {
+  expectNoMore(rest)
+  return { method: 'DELETE' }
+}
 
-function setOrder(given: Given, rest: readonly string[]): Order | Mistake {
+function setOrder(given: Given, rest: readonly string[]): Order {
   const limits = limitsIn(given, rest)
-  if ('mistake' in limits) return limits
   const parent = given.flag('parent')
   const wanted = [limits.length > 0, parent !== undefined, given.has('no-parent')].filter(Boolean).length
-  if (wanted !== 1) return { mistake: 'give limits with -l, or --parent NAME, or --no-parent' }
+  if (wanted !== 1) throw new Misuse('give limits with -l, or --parent NAME, or --no-parent')
   if (given.has('no-parent')) return { method: 'DELETE', parameters: { parent: '1' } }
   return { method: 'PUT', body: parent === undefined ? { limits } : { parent } }
 }
 
 /** `-l LIMIT` and `-lLIMIT`, any number of times, and `--limit LIMIT,LIMIT`. */
-function limitsIn(given: Given, rest: readonly string[]): readonly Limit[] | Mistake {
+function limitsIn(given: Given, rest: readonly string[]): readonly Limit[] {
   const texts = given.flag('limit')?.split(',') ?? []
   for (let i = 0; i < rest.length; i++) {
     const word = rest[i]!
-    if (!word.startsWith('-l')) return { mistake: `"${oneLine(word)}" is not understood` }
+    if (!word.startsWith('-l')) expectNoMore([word])
     const text = word.length > 2 ? word.slice(2) : rest[++i]
-    if (text === undefined) return { mistake: `-l needs a limit: ${limitForm}` }
+    if (text === undefined) throw new Misuse(`-l needs a limit: ${limitForm}`)
     texts.push(text)
   }
-  const read = texts.map(readLimitText)
-  const odd = read.find((each): each is Mistake => 'mistake' in each)
-  return odd ?? (read as Limit[])
+  return texts.map((text) => {
+    const limit = readLimitText(text)
+    if ('mistake' in limit) throw new Misuse(limit.mistake)
+    return limit
+  })
 }
 
 export const limits: Command = { words, run }

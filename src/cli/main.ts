@@ -16,7 +16,7 @@ function run(): Promise<number | undefined> | number {
   const command = commands.get(name)
   if (command !== undefined) return runCommand(command, rest, io)
   if (name === 'check') return check(rest, io)
-  if (name === 'demo') return demo(rest)
+  if (name === 'demo') return demo(rest, io)
   if (name === 'help') return help(rest)
   if (name === '--help' || name === '-h') return help([])
   if (name === '--version' || name === '-v') return print(versionLine)

@@ -1,9 +1,9 @@
 /** `windowpane mode`: switches a database between off, shadow and on until the configuration is next reloaded. */
 import { type Mode, modes } from '../proxy/request/settings.ts'
-import { adminFlags, fetchJson, findAdmin, type Reach, reachText } from './admin-client.ts'
-import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
+import { adminFlags, fetchJson, posting } from './admin-client.ts'
+import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
-import { nameProxy } from './proxy-identity.ts'
+import { findNamedProxy, type Reach, reachText } from './proxy-identity.ts'
 import { oneLine } from './text.ts'
 
 const words = {
@@ -22,24 +22,14 @@ or the last one ends. The proxy must allow it: admin.allowWrites.`,
 
 async function run(given: Given, io: CommandIo): Promise<number> {
   const [backend, mode, ...more] = given.positionals
-  if (backend === undefined || mode === undefined || more.length > 0) {
-    return misuse(words, 'expected the name of a backend and a mode', io)
-  }
+  if (backend === undefined || mode === undefined || more.length > 0)
+    throw new Misuse('expected the name of a backend and a mode')
   if (!modes.includes(mode as Mode))
-    return misuse(words, `mode "${oneLine(mode)}" is none of ${modes.join(', ')}`, io)
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const unnamed = await nameProxy(address, io)
-  if (unnamed !== undefined) return complain(io, unnamed)
-  const body = JSON.stringify({ backend, mode })
-  const answer = await fetchJson<ModeAnswer>(address, '/-/mode', {
-    ...{ io, method: 'POST', body, type: 'application/json' },
-  })
-  if ('code' in answer) return complain(io, answer)
-  const { data } = answer
-  if (given.has('json')) io.out(json(data))
-  else io.out(`${sentenceOf(data)}\n`)
-  if (data.note !== undefined) io.err(`windowpane: ${oneLine(data.note)}\n`)
+    throw new Misuse(`mode "${oneLine(mode)}" is none of ${modes.join(', ')}`)
+  const admin = await findNamedProxy(given, io)
+  const answer = await fetchJson<ModeAnswer>(admin, '/-/mode', posting({ backend, mode }))
+  io.out(given.has('json') ? json(answer) : `${sentenceOf(answer)}\n`)
+  if (answer.note !== undefined) io.err(`windowpane: ${oneLine(answer.note)}\n`)
   return exitCode.ok
 }
 

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline/promises'
 import { MessageChannel } from 'node:worker_threads'
 import { systemClock } from '../core/clock.ts'
-import type { CommandIo, Terminal } from './command.ts'
+import type { CommandIo } from './command.ts'
 
 const { stdin, stdout, stderr, env } = process
 
@@ -17,16 +17,15 @@ export const processIo: CommandIo = {
   drained: () =>
     stdout.writableNeedDrain ? new Promise((resolve) => stdout.once('drain', resolve)) : Promise.resolve(),
   onInterrupt,
-  ...(stdout.isTTY && env['TERM'] !== 'dumb' && { terminal: terminalOf() }),
+  ...(stdout.isTTY &&
+    env['TERM'] !== 'dumb' && {
+      terminal: {
+        columns: () => stdout.columns || 80,
+        rows: () => stdout.rows || 24,
+        hasColour: !env['NO_COLOR'],
+      },
+    }),
   ...(stdin.isTTY && stderr.isTTY && { confirm }),
-}
-
-function terminalOf(): Terminal {
-  return {
-    columns: () => stdout.columns || 80,
-    rows: () => stdout.rows || 24,
-    hasColour: !env['NO_COLOR'],
-  }
 }
 
 /** As much as a query may have, and more. */

@@ -1,8 +1,43 @@
 /** Which proxy an admin listener belongs to: named before anything there is changed. */
-import { type AdminAddress, fetchJson, unreachable } from './admin-client.ts'
-import type { CommandIo } from './command.ts'
-import type { Failure } from './exit-codes.ts'
+import { type AdminClient, fetchJson, findAdmin, noWindowpane } from './admin-client.ts'
+import type { CommandIo, Given } from './command.ts'
 import { oneLine } from './text.ts'
+
+/** The content of `/-/status`. Proxies of other versions may lack members. */
+export interface ProxyStatus {
+  readonly version: string
+  readonly pid?: number
+  readonly uptimeSeconds?: number
+  readonly configuration?: {
+    readonly source?: string
+    readonly inForceSince?: string
+    readonly lastReload?: { readonly at: string; readonly ok: boolean; readonly message: string }
+  }
+  readonly memory?: { readonly used: number; readonly limit: number }
+  readonly stores?: readonly StoreStatus[]
+  readonly backends?: readonly BackendStatus[]
+  readonly fleet?: FleetStatus
+}
+
+export interface StoreStatus {
+  readonly name: string
+  readonly engine: string
+  readonly state: string
+  readonly detail: string
+  readonly entries?: number
+}
+
+export interface BackendStatus {
+  readonly name: string
+  readonly url: string
+  readonly mode: string
+  /** Why it stays in shadow mode although another mode is set. */
+  readonly heldBack?: string
+  readonly flavour: { readonly label: string }
+  readonly requests: number
+  readonly flights: number
+  readonly upstreams: readonly UpstreamStatus[]
+}
 
 export interface UpstreamStatus {
   readonly url: string
@@ -11,28 +46,18 @@ export interface UpstreamStatus {
   readonly lastError?: string
 }
 
-/** The proxy in `/-/status`. Proxies of other versions may lack members. */
-export interface ProxyIdentity {
-  readonly version: string
-  readonly pid?: number
-  readonly configuration?: {
-    readonly source?: string
-    readonly lastReload?: { readonly ok: boolean; readonly message: string }
-  }
-  readonly backends?: readonly BackendStatus[]
-}
-
-interface BackendStatus {
-  readonly name: string
-  readonly upstreams: readonly UpstreamStatus[]
-  /** Why it stays in shadow mode although another mode is set. */
-  readonly heldBack?: string
+/** About the nodes that share a store. */
+export interface FleetStatus {
+  readonly state: string
+  readonly detail?: string
+  readonly up: number
+  readonly missing: number
 }
 
 /** `Windowpane 0.1.0 at http://127.0.0.1:9192 (pid 4711, configuration windowpane.yaml, main → http://prometheus:9090/)`. */
 export function proxyText(
-  { url }: AdminAddress,
-  { version, pid, configuration, backends = [] }: ProxyIdentity,
+  { url }: AdminClient,
+  { version, pid, configuration, backends = [] }: ProxyStatus,
 ): string {
   const parts = [
     ...(pid === undefined ? [] : [`pid ${pid}`]),
@@ -42,13 +67,25 @@ export function proxyText(
   return oneLine(`Windowpane ${version} at ${url}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`)
 }
 
-/** Prints on stderr which proxy is meant; a failure where none answers. */
-export async function nameProxy(address: AdminAddress, io: CommandIo): Promise<Failure | undefined> {
-  const status = await fetchJson<Partial<ProxyIdentity>>(address, '/-/status', { io })
-  if ('code' in status) return status
-  const { version } = status.data
-  if (typeof version !== 'string')
-    return unreachable(address.url, new Error('the server there is no Windowpane'))
-  io.err(`windowpane: talking to ${proxyText(address, { ...status.data, version })}\n`)
-  return undefined
+/** @throws Failure where no Windowpane answers. */
+export async function fetchStatus(admin: AdminClient, parameters = ''): Promise<ProxyStatus> {
+  const status = await fetchJson<ProxyStatus>(admin, `/-/status${parameters}`)
+  if (typeof status.version !== 'string') throw noWindowpane(admin)
+  return status
 }
+
+/** Finds the proxy of a command that changes something, and prints on stderr which one it is. @throws Failure */
+export async function findNamedProxy(given: Given, io: CommandIo): Promise<AdminClient> {
+  const admin = await findAdmin(given, io)
+  io.err(`windowpane: talking to ${proxyText(admin, await fetchStatus(admin))}\n`)
+  return admin
+}
+
+/** How many nodes a change reaches, and how soon. */
+export interface Reach {
+  readonly nodes: number
+  readonly withinSeconds: number
+}
+
+export const reachText = (reach: Reach | undefined): string =>
+  reach === undefined || reach.nodes < 2 ? '' : ` at ${reach.nodes} nodes, within ${reach.withinSeconds} s,`

@@ -1,9 +1,9 @@
 /** `windowpane purge`: makes stored buckets unusable; first shows how many. */
 import { readTime, timeForms } from '../proxy/admin/time.ts'
-import { type AdminAddress, adminFlags, fetchJson, findAdmin, type Reach, reachText } from './admin-client.ts'
-import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
-import { exitCode, type Failure } from './exit-codes.ts'
-import { nameProxy } from './proxy-identity.ts'
+import { adminFlags, fetchJson, posting } from './admin-client.ts'
+import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
+import { exitCode } from './exit-codes.ts'
+import { findNamedProxy, type Reach, reachText } from './proxy-identity.ts'
 import { shapeText } from './shape-text.ts'
 import { counted, oneLine, shorten, tableLines } from './text.ts'
 
@@ -50,116 +50,79 @@ interface PurgeAnswer {
   }[]
 }
 
-type Selection = Readonly<Record<string, string | true>>
-
 async function run(given: Given, io: CommandIo): Promise<number> {
-  const selection = oddTime(given, io) ?? selectionOf(given)
-  if (typeof selection === 'string') return misuse(words, selection, io)
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const unnamed = await nameProxy(address, io)
-  if (unnamed !== undefined) return complain(io, unnamed)
-  const desk = new Desk(address, selection, { io, isJson: given.has('json') })
-  if (given.has('yes') && !given.has('dry-run')) return desk.purge()
-  const counted = await desk.count()
-  if ('code' in counted) return complain(io, counted)
-  if (given.has('dry-run')) return exitCode.ok
-  return confirmed(desk, counted, io)
+  expectTimes(given, io)
+  const selection = selectionOf(given)
+  const admin = await findNamedProxy(given, io)
+  const isJson = given.has('json')
+  if (!given.has('yes') || given.has('dry-run')) {
+    const answer = await fetchJson<PurgeAnswer>(admin, '/-/purge?dryRun=1', posting(selection))
+    io.out(isJson ? json(answer) : countText(answer, io))
+    if (given.has('dry-run')) return exitCode.ok
+    if (!(await isConfirmed(answer, io))) return exitCode.unconfirmed
+  }
+  const answer = await fetchJson<PurgeAnswer>(admin, '/-/purge', posting(selection))
+  const reach = reachText(answer.reach).replace(/,$/, '')
+  io.out(isJson ? json(answer) : `Purged ${amountOf(answer)}${reach}.\n`)
+  if (answer.note !== undefined) io.err(`windowpane: ${oneLine(answer.note)}\n`)
+  return exitCode.ok
 }
 
-async function confirmed(desk: Desk, { buckets }: PurgeAnswer, io: CommandIo): Promise<number> {
+async function isConfirmed({ buckets }: PurgeAnswer, io: CommandIo): Promise<boolean> {
   if (io.confirm === undefined) {
     io.err('windowpane: nothing was purged; add --yes to purge without confirmation\n')
-    return exitCode.unconfirmed
+    return false
   }
-  if (await io.confirm(`Purge ${counted(buckets, 'bucket')}?`)) return desk.purge()
-  io.err('windowpane: nothing was purged\n')
-  return exitCode.unconfirmed
+  const isYes = await io.confirm(`Purge ${counted(buckets, 'bucket')}?`)
+  if (!isYes) io.err('windowpane: nothing was purged\n')
+  return isYes
 }
 
-/** Reported here, by the flag that was typed. */
-function oddTime(given: Given, { clock }: CommandIo): string | undefined {
-  const odd = ['from', 'to'].find((name) => {
+/** Mistakes are reported here, by the flag that was typed. */
+function expectTimes(given: Given, { clock }: CommandIo): void {
+  for (const name of ['from', 'to']) {
     const value = given.flag(name)
-    return value !== undefined && readTime(value, clock.now()) === undefined
-  })
-  return odd && `--${odd} ${oneLine(given.flag(odd)!)}: expected ${timeForms}`
+    if (value !== undefined && readTime(value, clock.now()) === undefined)
+      throw new Misuse(`--${name} ${oneLine(value)}: expected ${timeForms}`)
+  }
 }
 
 const fields = ['backend', 'shape', 'source', 'from', 'to'] as const
 
-function selectionOf(given: Given): Selection | string {
+function selectionOf(given: Given): Readonly<Record<string, string | true>> {
   if (given.positionals.length > 0)
-    return `"${given.positionals[0]}" is not understood; select the data with flags`
-  if (given.has('source') && given.has('metric')) return '--source and --metric mean the same: give one'
+    throw new Misuse(`"${given.positionals[0]}" is not understood; select the data with flags`)
+  if (given.has('source') && given.has('metric'))
+    throw new Misuse('--source and --metric mean the same: give one')
   const source = given.flag('source') ?? given.flag('metric')
   const chosen = fields.map((name) => [name, name === 'source' ? source : given.flag(name)] as const)
   const selection = Object.fromEntries(
     chosen.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
-  if (given.has('all') && Object.keys(selection).length > 0) return '--all means everything: give it alone'
+  const isSelective = Object.keys(selection).length > 0
+  if (given.has('all') && isSelective) throw new Misuse('--all means everything: give it alone')
   if (given.has('all')) return { all: true }
-  if (Object.keys(selection).length > 0) return selection
-  return 'select the data to purge: --backend, --shape, --source, --from, --to, or --all for everything'
+  if (isSelective) return selection
+  throw new Misuse(
+    'select the data to purge: --backend, --shape, --source, --from, --to, or --all for everything',
+  )
 }
 
-class Desk {
-  readonly #address: AdminAddress
-  readonly #body: string
-  readonly #io: CommandIo
-  readonly #isJson: boolean
-
-  constructor(
-    address: AdminAddress,
-    selection: Selection,
-    { io, isJson }: { io: CommandIo; isJson: boolean },
-  ) {
-    this.#address = address
-    this.#body = JSON.stringify(selection)
-    this.#io = io
-    this.#isJson = isJson
-  }
-
-  /** Shows the buckets that would be purged. */
-  async count(): Promise<PurgeAnswer | Failure> {
-    const answer = await this.#ask('/-/purge?dryRun=1')
-    if ('code' in answer) return answer
-    this.#show(answer, `Selected: ${amountOf(answer)}.`)
-    return answer
-  }
-
-  async purge(): Promise<number> {
-    const answer = await this.#ask('/-/purge')
-    if ('code' in answer) return complain(this.#io, answer)
-    this.#show(answer, `Purged ${amountOf(answer)}${reachText(answer.reach).replace(/,$/, '')}.`)
-    if (answer.note !== undefined) this.#io.err(`windowpane: ${oneLine(answer.note)}\n`)
-    return exitCode.ok
-  }
-
-  async #ask(path: string): Promise<PurgeAnswer | Failure> {
-    const question = { io: this.#io, method: 'POST', body: this.#body, type: 'application/json' } as const
-    const answer = await fetchJson<PurgeAnswer>(this.#address, path, question)
-    return 'code' in answer ? answer : answer.data
-  }
-
-  #show(answer: PurgeAnswer, sentence: string): void {
-    const { out, terminal } = this.#io
-    const { examples = [] } = answer
-    out(this.#isJson ? json(answer) : `${sentence}\n`)
-    if (this.#isJson || !answer.dryRun || examples.length === 0) return
-    const columns = [{ head: 'buckets', isNumber: true }, { head: 'backend' }, { head: 'shape' }]
-    const rows = examples.map(({ buckets, backend, text }) => [
-      buckets.toLocaleString('en-US'),
-      oneLine(backend),
-      shapeText(text),
-    ])
-    const lines = tableLines(columns, rows).map((line) =>
-      shorten(line, terminal?.columns() ?? Number.POSITIVE_INFINITY),
-    )
-    out(`${lines.join('\n')}\n`)
-    if (answer.shapes > examples.length)
-      out(`and ${counted(answer.shapes - examples.length, 'more shape')}\n`)
-  }
+/** The buckets that would be purged. */
+function countText(answer: PurgeAnswer, { terminal }: CommandIo): string {
+  const { examples = [], shapes } = answer
+  const sentence = `Selected: ${amountOf(answer)}.\n`
+  if (examples.length === 0) return sentence
+  const columns = [{ head: 'buckets', isNumber: true }, { head: 'backend' }, { head: 'shape' }]
+  const rows = examples.map(({ buckets, backend, text }) => [
+    buckets.toLocaleString('en-US'),
+    oneLine(backend),
+    shapeText(text),
+  ])
+  const width = terminal?.columns() ?? Number.POSITIVE_INFINITY
+  const lines = tableLines(columns, rows).map((line) => `${shorten(line, width)}\n`)
+  const left = shapes - examples.length
+  return `${sentence}${lines.join('')}${left > 0 ? `and ${counted(left, 'more shape')}\n` : ''}`
 }
 
 const amountOf = ({ shapes, buckets, selection }: PurgeAnswer): string =>

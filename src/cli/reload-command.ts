@@ -1,8 +1,8 @@
 /** `windowpane reload`: a running proxy reads its configuration again. */
-import { adminFlags, askAdmin, findAdmin, refusalOf } from './admin-client.ts'
-import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
-import { exitCode, type Failure } from './exit-codes.ts'
-import { nameProxy } from './proxy-identity.ts'
+import { adminFlags, askAdmin, refusalOf } from './admin-client.ts'
+import { type Command, type CommandIo, expectNoMore, type Given, json } from './command.ts'
+import { exitCode, Failure } from './exit-codes.ts'
+import { findNamedProxy } from './proxy-identity.ts'
 import { withoutControls } from './text.ts'
 
 const words = {
@@ -21,17 +21,13 @@ rejects it and keeps the configuration in force. The proxy must allow writes
 const patienceMs = 60_000
 
 async function run(given: Given, io: CommandIo): Promise<number> {
-  if (given.positionals.length > 0) return misuse(words, `"${given.positionals[0]}" is not understood`, io)
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const unnamed = await nameProxy(address, io)
-  if (unnamed !== undefined) return complain(io, unnamed)
-  const reply = await askAdmin(address, '/-/reload', { io, method: 'POST', patienceMs })
-  if ('code' in reply) return complain(io, reply)
+  expectNoMore(given.positionals)
+  const admin = await findNamedProxy(given, io)
+  const reply = await askAdmin(admin, '/-/reload', { method: 'POST', patienceMs })
   const message = withoutControls(reply.text).trimEnd()
   const isRejected = reply.status === 422
   const refusal = isRejected ? undefined : refusalOf(reply)
-  if (refusal !== undefined) return complain(io, withSignal(refusal))
+  if (refusal !== undefined) throw withSignal(refusal)
   if (given.has('json')) io.out(json({ ok: !isRejected, message }))
   else if (isRejected) io.err(`windowpane: rejected; the previous configuration stays in force\n${message}\n`)
   else io.out(`${message}\n`)
@@ -40,7 +36,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
 
 const withSignal = (failure: Failure): Failure =>
   failure.remedy?.includes('allowWrites')
-    ? { ...failure, remedy: `${failure.remedy} SIGHUP to its process reloads, too.` }
+    ? new Failure(failure.code, failure.message, `${failure.remedy} SIGHUP to its process reloads, too.`)
     : failure
 
 export const reload: Command = { words, run }

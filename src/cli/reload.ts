@@ -1,7 +1,8 @@
 /** Reading the configuration again while the proxy runs: taken as a whole, or refused as a whole. */
+import { stat } from 'node:fs/promises'
 import { type Change, diffConfig } from '../config/diff.ts'
 import { describeProblem, type LoadedConfig, type RefusedConfig } from '../config/load.ts'
-import type { Clock, EpochMs } from '../core/clock.ts'
+import { type Clock, type EpochMs, systemClock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import type { ReloadReport } from '../proxy/admin/admin.ts'
 import type { ReadConfig } from './config-file.ts'
@@ -81,4 +82,21 @@ function restartNeeded(changes: readonly Change[]): string | undefined {
   const fixed = changes.filter(({ apply }) => apply === 'restart')
   if (fixed.length === 0) return undefined
   return `these changes need a restart: ${fixed.map(({ path }) => path).join(', ')}`
+}
+
+const pollMs = 2_000
+
+/** Notices changes by polling: events of the file system differ between systems and miss replaced files. */
+export function watchFile(file: string, changed: () => void): void {
+  let seen: number | undefined
+  const look = async () => {
+    const time = await stat(file).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => undefined,
+    )
+    if (seen !== undefined && time !== undefined && time !== seen) changed()
+    seen = time ?? seen
+    systemClock.after(pollMs, () => void look())
+  }
+  void look()
 }

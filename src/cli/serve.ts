@@ -59,8 +59,10 @@ function keyFlag(name: string, value: string, about: string): FlagWords {
 /** Resolves to an exit code, or to undefined while the proxy runs. */
 export async function serve(argv: readonly string[], io: CommandIo): Promise<number | undefined> {
   const split = splitArguments(argv, ownFlags)
-  if (split.own.has('help')) return say(io, usageOf(serveWords))
-  if (split.own.has('version')) return say(io, versionLine)
+  if (split.own.has('help') || split.own.has('version')) {
+    io.out(split.own.has('help') ? usageOf(serveWords) : versionLine)
+    return exitCode.ok
+  }
   if (split.positionals.length > 1) return misuse(io, 'expected one URL only')
   if (!namesDatabase(split, io)) {
     const example = 'such as http://prometheus:9090 or http://druid-router:8888'
@@ -120,11 +122,6 @@ function namesDatabase(split: SplitArguments, io: Io): boolean {
   if (split.positionals.length > 0 || configFileName(split, io) !== undefined) return true
   const isBackend = (name: string) => /^(WINDOWPANE_BACKENDS(_|$)|backends(\.[^.]+\.url|$))/.test(name)
   return [...Object.keys(io.env), ...split.flags.map((flag) => flag.name)].some(isBackend)
-}
-
-function say(io: Io, text: string): number {
-  io.out(text)
-  return 0
 }
 
 function misuse(io: Io, message: string): number {

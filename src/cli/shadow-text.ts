@@ -42,12 +42,11 @@ export interface ShadowBackend {
   readonly wouldBe?: Readonly<Record<string, number>>
   readonly mismatches?: readonly ShadowMismatch[]
   /** Where it is about several. */
-  readonly nodes?: readonly {
-    readonly node: string
-    readonly mode: string
-    readonly comparisons: number
-    readonly unexplained: number
-  }[]
+  readonly nodes?: readonly NodeFindings[]
+}
+
+interface NodeFindings extends Pick<ShadowBackend, 'mode' | 'comparisons' | 'unexplained'> {
+  readonly node: string
 }
 
 export interface ShadowReport {

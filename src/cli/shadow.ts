@@ -1,7 +1,7 @@
 /** `windowpane shadow`: whether the cache's answers equal the database's, and where they did not. */
-import { type AdminAddress, adminFlags, fetchJson, findAdmin, nodeFlag } from './admin-client.ts'
-import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
-import { exitCode } from './exit-codes.ts'
+import { type AdminClient, adminFlags, fetchJson, findAdmin, nodeFlag, parametersOf } from './admin-client.ts'
+import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
+import { exitCode, Failure } from './exit-codes.ts'
 import {
   isCompared,
   mismatchLines,
@@ -36,39 +36,31 @@ show: one answer that differed, with both bodies.`,
 async function run(given: Given, io: CommandIo): Promise<number> {
   const [what, id, ...more] = given.positionals
   const isShow = what === 'show' && id !== undefined && more.length === 0
-  if (!isShow && !(what === 'report' && id === undefined)) {
-    return misuse(words, 'expected report, or show and the id of a mismatch', io)
-  }
+  if (!isShow && !(what === 'report' && id === undefined))
+    throw new Misuse('expected report, or show and the id of a mismatch')
   const only = given.flag('only')
-  if (only !== undefined && only !== 'cached' && only !== 'direct') {
-    return misuse(words, '--only is cached or direct', io)
-  }
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  return isShow ? show(address, id, { given, io }) : report(address, { given, io })
+  if (only !== undefined && only !== 'cached' && only !== 'direct')
+    throw new Misuse('--only is cached or direct')
+  const admin = await findAdmin(given, io)
+  if (!isShow) return report(admin, given)
+  const mismatch = await fetchJson<ShadowMismatch>(admin, `/-/shadow/${encodeURIComponent(id)}`)
+  if (only === undefined) io.out(given.has('json') ? json(mismatch) : mismatchText(mismatch, io))
+  else io.out(bodyText(mismatch, only, io))
+  return exitCode.ok
 }
 
-interface Call {
-  readonly given: Given
-  readonly io: CommandIo
-}
-
-async function report(address: AdminAddress, { given, io }: Call): Promise<number> {
-  const node = given.flag('node')
-  const path = node === undefined ? '/-/shadow' : `/-/shadow?node=${encodeURIComponent(node)}`
-  const answer = await fetchJson<ShadowReport>(address, path, { io })
-  if ('code' in answer) return complain(io, answer)
+async function report(admin: AdminClient, given: Given): Promise<number> {
+  const { io } = admin
+  const { backends: all, note } = await fetchJson<ShadowReport>(
+    admin,
+    `/-/shadow${parametersOf(given, ['node'])}`,
+  )
   const name = given.flag('backend')
-  const all = answer.data.backends
   const backends = all.filter(({ backend }) => name === undefined || backend === name)
   if (name !== undefined && backends.length === 0) {
     const known = all.map(({ backend }) => backend).join(', ')
-    return complain(io, {
-      code: exitCode.misused,
-      sentence: `there is no backend "${name}"; there are: ${known}`,
-    })
+    throw new Failure(exitCode.misused, `there is no backend "${name}"; there are: ${known}`)
   }
-  const { note } = answer.data
   if (note !== undefined) io.err(`windowpane: ${oneLine(note)}\n`)
   io.out(given.has('json') ? json({ backends }) : `${reportLines(backends, io).join('\n')}\n`)
   const judged = name === undefined ? backends.filter(isCompared) : backends
@@ -83,31 +75,21 @@ function verdictCode(verdicts: readonly string[]): number {
     : exitCode.undecided
 }
 
-async function show(address: AdminAddress, id: string, { given, io }: Call): Promise<number> {
-  const path = `/-/shadow/${encodeURIComponent(id)}`
-  const answer = await fetchJson<ShadowMismatch>(address, path, { io })
-  if ('code' in answer) return complain(io, answer)
-  const { data } = answer
-  const only = given.flag('only') as 'cached' | 'direct' | undefined
-  if (only !== undefined) return body(data[only], only, io)
-  if (given.has('json')) io.out(json(data))
-  else
-    io.out(
-      `${[...mismatchLines(data, io), ...bodyLines('cached', data), ...bodyLines('direct', data)].join('\n')}\n`,
-    )
-  return exitCode.ok
-}
-
 /** The bytes as they were: for a file, or a program that compares. */
-function body(text: string | null | undefined, which: string, io: CommandIo): number {
-  if (text == null) {
-    return complain(io, { code: exitCode.failed, sentence: `the ${which} body was too large to be kept` })
-  }
-  io.out(io.terminal === undefined ? text : `${withoutControls(text)}\n`)
-  return exitCode.ok
+function bodyText(mismatch: ShadowMismatch, which: Side, io: CommandIo): string {
+  const text = mismatch[which]
+  if (text == null) throw new Failure(exitCode.failed, `the ${which} body was too large to be kept`)
+  return io.terminal === undefined ? text : `${withoutControls(text)}\n`
 }
 
-function bodyLines(which: 'cached' | 'direct', mismatch: ShadowMismatch): string[] {
+function mismatchText(mismatch: ShadowMismatch, io: CommandIo): string {
+  const bodies = (['cached', 'direct'] as const).flatMap((which) => bodyLines(which, mismatch))
+  return `${[...mismatchLines(mismatch, io), ...bodies].join('\n')}\n`
+}
+
+type Side = 'cached' | 'direct'
+
+function bodyLines(which: Side, mismatch: ShadowMismatch): string[] {
   const text = mismatch[which]
   const bytes = which === 'cached' ? mismatch.cachedBytes : mismatch.directBytes
   const size = bytes === undefined ? '' : ` (${bytes} bytes)`

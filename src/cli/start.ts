@@ -30,11 +30,10 @@ import { configFileName, type ReadConfig, readConfig } from './config-file.ts'
 import { InForce } from './in-force.ts'
 import { LifeLog } from './life-log.ts'
 import { logFormatOf } from './log-format.ts'
-import { Reloads } from './reload.ts'
+import { Reloads, watchFile } from './reload.ts'
 import { notifyServiceManager } from './service-manager.ts'
 import { openFarStores } from './stores.ts'
 import { ThisNode } from './this-node.ts'
-import { watchFile } from './watch-file.ts'
 
 export async function start(first: ReadConfig, split: SplitArguments, io: CommandIo): Promise<void> {
   const { config } = first
@@ -52,13 +51,13 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
     threads: () => pool?.threads ?? [],
   })
   const { log } = telemetry
-  const inForce: InForce = new InForce(first, { clock: systemClock, log })
+  const inForce: InForce = new InForce(first, log)
   const loaded = () => inForce.loaded
   const settings = () => inForce.settings
   logWarnings(log)
   const file = configFileName(split, io)
   const configuration = file ?? 'flags'
-  const life = new LifeLog({ clock: systemClock, telemetry, configuration })
+  const life = new LifeLog(telemetry, configuration)
   const kinds = await detectKinds(config, systemClock)
   inForce.kinds = kinds
   const kindOf = (name: string) => inForce.kinds.get(name)!.kind
@@ -81,7 +80,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
     parts: { ...pool?.server.parts, beforeStoresClose: async () => fleet?.close() },
   })
   const serving = server
-  const node = new ThisNode({ clock: systemClock, config, server, telemetry })
+  const node = new ThisNode({ config, server, telemetry })
   fleet = new Fleet({
     clock: systemClock,
     get stores() {

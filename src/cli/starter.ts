@@ -28,12 +28,13 @@ export function starterFile({ url, file, schema }: StarterOptions): string {
     `#   windowpane check --config ${file} --connect   can it be used, and do the databases answer?`,
     `#   windowpane --config ${file}                   start the proxy`,
   ]
-  const writer = new Writer(new Map([['backends.main.url', url], ...samples]))
-  return `${[...head, ...writer.file(definition.keys)].join('\n')}\n`
+  const top = { path: '', indent: '', isOff: false, samples: { ...samples, 'backends.main.url': url } }
+  const lines = requiredFirst(definition.keys).flatMap(([name, key]) => ['', ...keyLines(name, key, top)])
+  return `${[...head, ...lines].join('\n')}\n`
 }
 
 /** Values for keys that have no default. */
-const samples: readonly (readonly [string, string])[] = [['stores.disk.path', '/var/lib/windowpane']]
+const samples: Readonly<Record<string, string>> = { 'stores.disk.path': '/var/lib/windowpane' }
 
 /** The entry that stands for all, and, where entries are of several types, the type it has. */
 const entries: Readonly<Record<string, { readonly name: string; readonly type?: string }>> = {
@@ -47,74 +48,65 @@ interface KeyPosition {
   readonly indent: string
   /** Its keys are shown, not set. */
   readonly isOff: boolean
+  /** Values to show, by the paths of keys. */
+  readonly samples: Readonly<Record<string, string>>
 }
 
-class Writer {
-  readonly #samples: ReadonlyMap<string, string>
+function requiredFirst(keys: Keys): (readonly [string, Key])[] {
+  const all = Object.entries(keys)
+  const isNeeded = ([, { type }]: (typeof all)[number]): boolean => type.kind === 'named' && type.min > 0
+  return [...all.filter(isNeeded), ...all.filter((one) => !isNeeded(one))]
+}
 
-  constructor(given: ReadonlyMap<string, string>) {
-    this.#samples = given
-  }
+function keyLines(name: string, key: Key, position: KeyPosition): string[] {
+  if (key.isSecret) return []
+  const at = { ...position, path: position.path === '' ? name : `${position.path}.${name}` }
+  const prose = wrapped(meaningOf(key, at.path), columns - position.indent.length - 2)
+  const comment = prose.map((line) => `${position.indent}# ${line}`)
+  const value = defaultText(key, at)
+  if (value === undefined) return [...comment, ...branchLines(name, key.type, at)]
+  const isSet = key.isRequired && !position.isOff
+  return [...comment, `${position.indent}${isSet ? '' : '#'}${name}:${value === '' ? '' : ` ${value}`}`]
+}
 
-  /** Required keys come first. */
-  file(keys: Keys): string[] {
-    const all = Object.entries(keys)
-    const isNeeded = ([, { type }]: (typeof all)[number]): boolean => type.kind === 'named' && type.min > 0
-    const ordered = [...all.filter(isNeeded), ...all.filter((one) => !isNeeded(one))]
-    const top = { path: '', indent: '', isOff: false }
-    return ordered.flatMap(([name, key]) => ['', ...this.#key(name, key, top)])
-  }
+/** Undefined for sections; '' where there is no default. */
+function defaultText(
+  { type, fallback, isRequired }: Key,
+  { path, samples }: KeyPosition,
+): string | undefined {
+  if (samples[path] !== undefined) return yaml(samples[path])
+  if (type.kind === 'list') return isRequired ? '' : '[]'
+  if (type.kind !== 'scalar') return undefined
+  return fallback === undefined ? '' : yaml(type.show(fallback))
+}
 
-  #key(name: string, key: Key, position: KeyPosition): string[] {
-    if (key.isSecret) return []
-    const at = { ...position, path: position.path === '' ? name : `${position.path}.${name}` }
-    const prose = wrapped(meaningOf(key, at.path), columns - position.indent.length - 2)
-    const comment = prose.map((line) => `${position.indent}# ${line}`)
-    const value = this.#valueOf(key, at.path)
-    if (value === undefined) return [...comment, ...this.#branch(name, key.type, at)]
-    const isSet = key.isRequired && !position.isOff
-    return [...comment, `${position.indent}${isSet ? '' : '#'}${name}:${value === '' ? '' : ` ${value}`}`]
-  }
+function branchLines(name: string, type: Type, at: KeyPosition): string[] {
+  const below = { ...at, indent: `${at.indent}  ` }
+  const head = `${at.indent}${at.isOff ? '#' : ''}${name}:`
+  if (type.kind !== 'named') return [head, ...linesOf(type, below)]
+  const entry = entries[at.path] ?? { name: 'main' }
+  const isOff = !type.builtIn.includes(entry.name) && type.min === 0
+  const inside = { ...at, path: `${at.path}.${entry.name}`, indent: `${below.indent}  `, isOff }
+  return [
+    head,
+    `${below.indent}${isOff ? '#' : ''}${entry.name}:`,
+    ...linesOf(type.entry, inside, entry.type),
+  ]
+}
 
-  /** Undefined for sections; '' where there is no default. */
-  #valueOf(key: Key, path: string): string | undefined {
-    const { type, fallback } = key
-    const sample = this.#samples.get(path)
-    if (sample !== undefined) return yaml(sample)
-    if (type.kind === 'list') return key.isRequired ? '' : '[]'
-    if (type.kind !== 'scalar') return undefined
-    return fallback === undefined ? '' : yaml(type.show(fallback))
-  }
+function linesOf(type: Type, position: KeyPosition, chosen?: string): string[] {
+  if (type.kind === 'section')
+    return Object.entries(type.keys).flatMap(([name, key]) => keyLines(name, key, position))
+  return type.kind === 'variants' ? variantLines(type, position, chosen ?? type.usual) : []
+}
 
-  #branch(name: string, type: Type, at: KeyPosition): string[] {
-    const below = { ...at, indent: `${at.indent}  ` }
-    const head = `${at.indent}${at.isOff ? '#' : ''}${name}:`
-    if (type.kind !== 'named') return [head, ...this.#keysOf(type, below)]
-    const entry = entries[at.path] ?? { name: 'main' }
-    const isOff = !type.builtIn.includes(entry.name) && type.min === 0
-    const inside = { path: `${at.path}.${entry.name}`, indent: `${below.indent}  `, isOff }
-    return [
-      head,
-      `${below.indent}${isOff ? '#' : ''}${entry.name}:`,
-      ...this.#keysOf(type.entry, inside, entry.type),
-    ]
-  }
-
-  #keysOf(type: Type, position: KeyPosition, chosen?: string): string[] {
-    if (type.kind === 'section')
-      return Object.entries(type.keys).flatMap(([name, key]) => this.#key(name, key, position))
-    return type.kind === 'variants' ? this.#variant(type, position, chosen ?? type.usual) : []
-  }
-
-  #variant({ tag, cases }: Variants, position: KeyPosition, chosen: string): string[] {
-    const { indent } = position
-    const tagLine = `${indent}#type: ${chosen}`
-    return [
-      `${indent}# ${tag.meaning}: ${Object.keys(cases).join(', ')}`,
-      tagLine,
-      ...this.#keysOf(cases[chosen]!, position),
-    ]
-  }
+function variantLines({ tag, cases }: Variants, position: KeyPosition, chosen: string): string[] {
+  const { indent } = position
+  return [
+    `${indent}# ${tag.meaning}: ${Object.keys(cases).join(', ')}`,
+    `${indent}#type: ${chosen}`,
+    ...linesOf(cases[chosen]!, position),
+  ]
 }
 
 const yaml = (value: Plain): string => stringify(value, { lineWidth: 0 }).trimEnd()

@@ -1,38 +1,7 @@
 /** The text of `windowpane status`. */
 import type { CommandIo } from './command.ts'
-import type { ProxyIdentity, UpstreamStatus } from './proxy-identity.ts'
+import type { BackendStatus, ProxyStatus, StoreStatus, UpstreamStatus } from './proxy-identity.ts'
 import { bytesText, counted, oneLine, painter, secondsText } from './text.ts'
-
-/** The content of `/-/status`. Proxies of other versions may lack members. */
-export interface ProxyStatus extends Omit<ProxyIdentity, 'backends' | 'configuration'> {
-  readonly uptimeSeconds?: number
-  readonly configuration?: {
-    readonly source?: string
-    readonly inForceSince?: string
-    readonly lastReload?: { readonly at: string; readonly ok: boolean; readonly message: string }
-  }
-  readonly memory?: { readonly used: number; readonly limit: number }
-  readonly stores?: readonly StoreStatus[]
-  readonly backends?: readonly BackendStatus[]
-}
-
-interface StoreStatus {
-  readonly name: string
-  readonly engine: string
-  readonly state: string
-  readonly detail: string
-  readonly entries?: number
-}
-
-interface BackendStatus {
-  readonly name: string
-  readonly url: string
-  readonly mode: string
-  readonly flavour: { readonly label: string }
-  readonly requests: number
-  readonly flights: number
-  readonly upstreams: readonly UpstreamStatus[]
-}
 
 export function statusLines(status: ProxyStatus, io: Pick<CommandIo, 'terminal'>): string[] {
   const { memory, stores = [], backends = [] } = status
@@ -75,11 +44,10 @@ function backendLines(
 ): string[] {
   const isUp = upstreams.some(({ healthy }) => healthy)
   const work = `${counted(requests, 'request')} and ${counted(flights, 'flight')} in progress`
-  const down = upstreams.filter(({ healthy }) => !healthy)
   return [
     line(isUp, `${name}: ${flavour.label}, mode ${mode}, at ${url}; ${work}`),
     ...upstreams.map((each) =>
-      line(each.healthy, `upstream of ${name}: ${each.url}${down.includes(each) ? troubleOf(each) : ''}`),
+      line(each.healthy, `upstream of ${name}: ${each.url}${each.healthy ? '' : troubleOf(each)}`),
     ),
   ]
 }

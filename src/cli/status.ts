@@ -1,8 +1,9 @@
 /** `windowpane status`: the state of a running proxy, in a few lines. */
-import { adminFlags, fetchJson, findAdmin, nodeFlag, unreachable } from './admin-client.ts'
-import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
+import { adminFlags, findAdmin, nodeFlag, parametersOf } from './admin-client.ts'
+import { type Command, type CommandIo, expectNoMore, type Given, json } from './command.ts'
 import { exitCode } from './exit-codes.ts'
-import { type ProxyStatus, statusLines } from './status-text.ts'
+import { fetchStatus } from './proxy-identity.ts'
+import { statusLines } from './status-text.ts'
 
 const words = {
   name: 'status',
@@ -16,19 +17,10 @@ that is not in use is marked with "!".`,
 } as const
 
 async function run(given: Given, io: CommandIo): Promise<number> {
-  if (given.positionals.length > 0) return misuse(words, `"${given.positionals[0]}" is not understood`, io)
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const node = given.flag('node')
-  const path = node === undefined ? '/-/status' : `/-/status?node=${encodeURIComponent(node)}`
-  const status = await fetchJson<Partial<ProxyStatus>>(address, path, { io })
-  if ('code' in status) return complain(io, status)
-  const { version } = status.data
-  if (typeof version !== 'string')
-    return complain(io, unreachable(address.url, new Error('the server there is no Windowpane')))
-  io.out(
-    given.has('json') ? json(status.data) : `${statusLines({ ...status.data, version }, io).join('\n')}\n`,
-  )
+  expectNoMore(given.positionals)
+  const admin = await findAdmin(given, io)
+  const status = await fetchStatus(admin, parametersOf(given, ['node']))
+  io.out(given.has('json') ? json(status) : `${statusLines(status, io).join('\n')}\n`)
   return exitCode.ok
 }
 

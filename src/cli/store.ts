@@ -5,7 +5,7 @@ import { WindowpaneError } from '../core/errors.ts'
 import { withoutCredentials } from '../core/url.ts'
 import type { Inspected, Refused, StoreAbilities, StoreKind } from '../stores/kind.ts'
 import { kindOfStore } from '../stores/kinds.ts'
-import { type Command, type CommandIo, type Given, json, misuse } from './command.ts'
+import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
 
 const words = {
@@ -54,14 +54,12 @@ interface Task {
 
 async function run(given: Given, io: CommandIo): Promise<number> {
   const [action, ...more] = given.positionals
-  if ((action !== 'init' && action !== 'check') || more.length > 0)
-    return misuse(words, 'expected init or check', io)
-  if (given.has('print') && action === 'check') return misuse(words, '--print belongs to init', io)
+  if ((action !== 'init' && action !== 'check') || more.length > 0) throw new Misuse('expected init or check')
+  if (given.has('print') && action === 'check') throw new Misuse('--print belongs to init')
   const url = given.flag('url') ?? io.env['WINDOWPANE_STORE_URL']
   if (url === undefined || url === '')
-    return misuse(words, 'it needs the URL of the store: --url URL, or WINDOWPANE_STORE_URL', io)
+    throw new Misuse('it needs the URL of the store: --url URL, or WINDOWPANE_STORE_URL')
   const config = configOf(url)
-  if (config instanceof WindowpaneError) return misuse(words, `${config.message}. ${config.remedy}`, io)
   const task: Task = { kind: kindOfStore(config), config, io }
   const report = given.has('print') ? printed(task) : await reportOn(task, action)
   io.out(given.has('json') ? json(report) : textOf(report, action))
@@ -70,12 +68,11 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   return report.ok ? exitCode.ok : exitCode.failed
 }
 
-function configOf(url: string): StoreConfig | WindowpaneError {
+function configOf(url: string): StoreConfig {
   try {
     return readStoreUrl(url)
   } catch (error) {
-    if (error instanceof WindowpaneError) return error
-    throw error
+    throw error instanceof WindowpaneError ? new Misuse(`${error.message}. ${error.remedy}`) : error
   }
 }
 

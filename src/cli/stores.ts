@@ -26,23 +26,16 @@ export async function openFarStores(
   for (const [name, store] of Object.entries(config.stores)) {
     const kind = kindOfStore(store)
     if (!kind.isFar || !used.has(name) || isOpen?.(name)) continue
-    const timeoutMs = store.timeoutMs ?? kind.timeoutMs
+    const { type: engine, timeoutMs = kind.timeoutMs, noticeMs, leaseMs } = store
     const far = await kind.open(store, rulesFor(name, config, { ...parts, timeoutMs }))
     if ('refused' in far) {
-      const { detail, remedy } = far
-      log.line('warn', `stores.${name}: ${detail} (${far.refused}); buckets are kept in memory only`, {
-        remedy,
-      })
-      opened.set(name, {
-        engine: store.type,
-        state: 'missing',
-        trouble: far.refused,
-        detail: `${detail}; ${remedy}`,
-      })
+      const { refused: trouble, detail, remedy } = far
+      const message = `stores.${name}: ${detail} (${trouble}); buckets are kept in memory only`
+      log.line('warn', message, { remedy })
+      opened.set(name, { engine, state: 'missing', trouble, detail: `${detail}; ${remedy}` })
     } else {
       if (far.notice !== undefined) log.line('warn', `stores.${name}: ${far.notice}`)
-      const { timeoutMs = kind.timeoutMs, noticeMs, leaseMs } = store
-      opened.set(name, { ...far, engine: store.type, timeoutMs, noticeMs, leaseMs })
+      opened.set(name, { ...far, engine, timeoutMs, noticeMs, leaseMs })
     }
   }
   return opened

@@ -1,8 +1,15 @@
 /** `windowpane tail`: decisions as they are made, one line each, until it is stopped. */
-import { type AdminAddress, adminFlags, bearer, findAdmin, refusalOf, unreachable } from './admin-client.ts'
-import { fetchAdmin } from './admin-fetch.ts'
-import { type Command, type CommandIo, complain, type Given, misuse } from './command.ts'
-import { readEvents } from './events.ts'
+import {
+  type AdminClient,
+  adminFlags,
+  fetchAdmin,
+  findAdmin,
+  parametersOf,
+  refusalOf,
+  unreachable,
+} from './admin-client.ts'
+import { type Command, type CommandIo, expectNoMore, type Given, Misuse } from './command.ts'
+import { readEvents, type ServerEvent } from './events.ts'
 import { exitCode, type Failure } from './exit-codes.ts'
 import { type TailRequest, tailLine } from './tail-text.ts'
 import { oneLine } from './text.ts'
@@ -29,61 +36,47 @@ proxy that restarts. With --json every line is an object.`,
   exits: [exitCode.failed, exitCode.unreachable],
 } as const
 
-const filters = {
-  outcome: 'outcome',
-  reason: 'reason',
-  backend: 'backend',
-  shape: 'shape',
-  'min-ms': 'minMs',
-}
-
 async function run(given: Given, io: CommandIo): Promise<number> {
-  if (given.positionals.length > 0) return misuse(words, `"${given.positionals[0]}" is not understood`, io)
+  expectNoMore(given.positionals)
   const minMs = given.flag('min-ms')
   if (minMs !== undefined && !/^\d+(?:\.\d+)?$/.test(minMs))
-    return misuse(words, `--min-ms ${oneLine(minMs)}: expected a number of milliseconds`, io)
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const parameters = new URLSearchParams()
-  for (const [flag, name] of Object.entries(filters)) {
-    if (given.has(flag)) parameters.set(name, given.flag(flag)!)
-  }
-  const follower = new Follower(address, `/-/requests?${parameters}`, { io, isJson: given.has('json') })
-  const failure = await follower.follow()
-  return failure === undefined ? exitCode.ok : complain(io, failure)
+    throw new Misuse(`--min-ms ${oneLine(minMs)}: expected a number of milliseconds`)
+  const admin = await findAdmin(given, io)
+  const filters = ['outcome', 'reason', 'backend', 'shape']
+  const parameters = parametersOf(given, filters, minMs === undefined ? {} : { minMs })
+  await new Follower(admin, `/-/requests${parameters}`, given.has('json')).follow()
+  return exitCode.ok
 }
 
 const firstPauseMs = 250
 const longestPauseMs = 5_000
 
 class Follower {
-  readonly #address: AdminAddress
+  readonly #admin: AdminClient
   readonly #path: string
-  readonly #io: CommandIo
   readonly #isJson: boolean
   readonly #stop = new AbortController()
   #lastId = ''
   #hasBegun = false
   #pauseMs = firstPauseMs
 
-  constructor(address: AdminAddress, path: string, { io, isJson }: { io: CommandIo; isJson: boolean }) {
-    this.#address = address
+  constructor(admin: AdminClient, path: string, isJson: boolean) {
+    this.#admin = admin
     this.#path = path
-    this.#io = io
     this.#isJson = isJson
   }
 
-  /** Until the user stops it; a failure where it could not begin. */
-  async follow(): Promise<Failure | undefined> {
-    const release = this.#io.onInterrupt(() => this.#stop.abort())
+  /** Until the user stops it. @throws Failure where it could not begin. */
+  async follow(): Promise<void> {
+    const { signal } = this.#stop
+    const release = this.#admin.io.onInterrupt(() => this.#stop.abort())
     try {
-      while (!this.#stop.signal.aborted) {
+      while (!signal.aborted) {
         const failure = await this.#read()
-        if (this.#stop.signal.aborted) return undefined
-        if (failure !== undefined && !this.#hasBegun) return failure
+        if (signal.aborted) return
+        if (failure !== undefined && !this.#hasBegun) throw failure
         await this.#pause(failure)
       }
-      return undefined
     } finally {
       release()
     }
@@ -91,20 +84,15 @@ class Follower {
 
   /** Resolves when the connection ends, with the reason where it did not come about. */
   async #read(): Promise<Failure | undefined> {
-    const { url, token } = this.#address
+    const { url, io } = this.#admin
     const headers = {
       accept: 'text/event-stream',
-      ...bearer(token),
       ...(this.#lastId !== '' && { 'last-event-id': this.#lastId }),
     }
     try {
-      const answer = await fetchAdmin(url, this.#path, {
-        headers,
-        signal: this.#stop.signal,
-        redirect: 'error',
-      })
+      const answer = await fetchAdmin(this.#admin, this.#path, { headers, signal: this.#stop.signal })
       if (answer.status !== 200) return refusalOf({ status: answer.status, text: await answer.text() })
-      if (this.#pauseMs > firstPauseMs) this.#io.err('windowpane: connected again\n')
+      if (this.#pauseMs > firstPauseMs) io.err('windowpane: connected again\n')
       this.#hasBegun = true
       this.#pauseMs = firstPauseMs
       for await (const event of readEvents(answer.body!)) await this.#show(event)
@@ -114,34 +102,32 @@ class Follower {
     }
   }
 
-  async #show({ id, name, data }: { id: string; name: string; data: string }): Promise<void> {
+  async #show({ id, name, data }: ServerEvent): Promise<void> {
+    const { io } = this.#admin
     if (id !== '') this.#lastId = id
     if (name === 'skipped') {
       const { count } = JSON.parse(data) as { count: number }
-      this.#io.err(`windowpane: ${count} more were answered and are not shown: too many at once\n`)
+      io.err(`windowpane: ${count} more were answered and are not shown: too many at once\n`)
     } else if (name === 'request') {
-      const line = this.#isJson ? data : tailLine(JSON.parse(data) as TailRequest, this.#io)
-      this.#io.out(`${line}\n`)
-      await this.#io.drained()
+      io.out(`${this.#isJson ? data : tailLine(JSON.parse(data) as TailRequest, io)}\n`)
+      await io.drained()
     }
   }
 
   #pause(failure: Failure | undefined): Promise<void> {
-    const { clock, err } = this.#io
-    if (this.#pauseMs === firstPauseMs) {
-      err(`windowpane: ${failure?.sentence ?? 'the connection ended'}; trying again\n`)
-    }
+    const { clock, err } = this.#admin.io
+    if (this.#pauseMs === firstPauseMs)
+      err(`windowpane: ${failure?.message ?? 'the connection ended'}; trying again\n`)
     const pauseMs = this.#pauseMs
     this.#pauseMs = Math.min(longestPauseMs, 2 * pauseMs)
-    return new Promise((resolve) => {
-      const { signal } = this.#stop
-      const finish = (): void => {
-        timer.cancel()
-        signal.removeEventListener('abort', finish)
-        resolve()
-      }
-      const timer = clock.after(pauseMs, finish)
-      signal.addEventListener('abort', finish)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = clock.after(pauseMs, resolve)
+    const { signal } = this.#stop
+    const stop = () => resolve()
+    signal.addEventListener('abort', stop)
+    return promise.finally(() => {
+      timer.cancel()
+      signal.removeEventListener('abort', stop)
     })
   }
 }

@@ -1,22 +1,17 @@
 /** Texts for terminals: without control sequences from outside, in tables, with colours where they are supported. */
+import { type Colour, painted } from '../core/text.ts'
 import type { CommandIo } from './command.ts'
 
 export { bytesText } from '../config/units.ts'
-export { counted, oneLine } from '../core/text.ts'
+export { type Colour, counted, oneLine, shorten } from '../core/text.ts'
 
 /** As `oneLine`, for texts of several lines: nothing of them may move the cursor. */
 export const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\n]/gu, ' ')
 
-export const shorten = (text: string, width: number): string =>
-  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
+export type Paint = (text: string, colour: Colour) => string
 
-const codes = { red: 31, green: 32, yellow: 33, blue: 34, violet: 35, grey: 90, bold: 1 } as const
-export type Colour = keyof typeof codes
-
-export function painter({ terminal }: Pick<CommandIo, 'terminal'>): (text: string, colour: Colour) => string {
-  if (terminal?.hasColour !== true) return (text) => text
-  return (text, colour) => `\u001b[${codes[colour]}m${text}\u001b[0m`
-}
+export const painter = ({ terminal }: Pick<CommandIo, 'terminal'>): Paint =>
+  terminal?.hasColour === true ? painted : (text) => text
 
 /** Colours mean one thing everywhere: blue is cached, yellow fetched, grey passed on, violet refused, red broken. */
 export const outcomeColours: Readonly<Record<string, Colour>> = {

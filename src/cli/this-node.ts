@@ -1,7 +1,7 @@
 /** This process' row for the nodes that share a store with it. */
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
-import type { Clock, EpochMs } from '../core/clock.ts'
+import { systemClock } from '../core/clock.ts'
 import { newUuid } from '../core/uuid.ts'
 import type { ShadowLog } from '../engine/shadow/log.ts'
 import type { ProxyServer } from '../proxy/assembly/server.ts'
@@ -14,9 +14,9 @@ import {
 } from '../proxy/fleet/summary.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
+import { reachable } from './arrival.ts'
 
 export interface ThisNodeOptions {
-  readonly clock: Clock
   readonly config: Config
   readonly server: Pick<ProxyServer, 'databases' | 'shadowLog' | 'memory'>
   readonly telemetry: Pick<Telemetry, 'metrics' | 'shapes'>
@@ -26,13 +26,11 @@ export class ThisNode {
   /** The URL of the admin listener, once it is open. */
   admin: string | undefined
   readonly #options: ThisNodeOptions
-  readonly #id: string
-  readonly #startedAt: EpochMs
+  readonly #id = newUuid(systemClock.random)
+  readonly #startedAt = systemClock.now()
 
   constructor(options: ThisNodeOptions) {
     this.#options = options
-    this.#id = newUuid(options.clock.random)
-    this.#startedAt = options.clock.now()
   }
 
   facts(): NodeFacts {
@@ -47,14 +45,14 @@ export class ThisNode {
   }
 
   summary(): NodeSummary {
-    const { clock, server, telemetry } = this.#options
+    const { server, telemetry } = this.#options
     const { databases, shadowLog, memory } = server
     const backends = databases.map(({ name, modes: { state } }): BackendSummary => {
       const shadow = shadowOf(shadowLog, name)
       return { name, mode: state.mode, isOverridden: state.isOverridden, ...(shadow && { shadow }) }
     })
     const shapes = telemetry.shapes.list(maxSummaryShapes)
-    return { at: clock.now(), memory, totals: telemetry.metrics.totals(), backends, shapes }
+    return { at: systemClock.now(), memory, totals: telemetry.metrics.totals(), backends, shapes }
   }
 }
 
@@ -69,6 +67,3 @@ function shadowOf(log: ShadowLog, backend: string): ShadowSummary | undefined {
   }))
   return { figures, examples }
 }
-
-/** An address that means all interfaces of this machine means another one elsewhere: the host name replaces it. */
-const reachable = (url: string): string => url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, `//${hostname()}`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { FleetStatus } from './admin-client.ts'
+import type { FleetStatus } from './proxy-identity.ts'
 import { type TopShape, topLines } from './top-text.ts'
 
 const row = (changed: Partial<TopShape>): TopShape => ({

@@ -1,7 +1,7 @@
 /** The table of `windowpane top`. */
 import { calendarText, readCalendar } from '../core/calendar.ts'
-import type { FleetStatus } from './admin-client.ts'
 import type { CommandIo } from './command.ts'
+import type { ProxyStatus } from './proxy-identity.ts'
 import { shapeText } from './shape-text.ts'
 import { bytesText, counted, oneLine, painter, percent, secondsText, shorten, tableLines } from './text.ts'
 
@@ -25,18 +25,11 @@ export interface TopShape {
   readonly notCached?: string
 }
 
-export interface TopStatus {
-  readonly version: string
-  readonly uptimeSeconds: number
-  readonly memory?: { readonly used: number; readonly limit: number }
-  readonly fleet?: FleetStatus
-}
-
 export interface TopPicture {
   readonly by: Order
   /** The only one that is shown. */
   readonly node?: string | undefined
-  readonly status: TopStatus
+  readonly status: ProxyStatus
   readonly shapes: readonly TopShape[]
 }
 
@@ -97,7 +90,7 @@ function fleetLines({ node, status: { fleet } }: Pick<TopPicture, 'node' | 'stat
   return fleet.up > 1 || fleet.missing > 0 ? [`${counted(fleet.up, 'node')} as one${missing}`] : []
 }
 
-function summaryOf({ status: { version, uptimeSeconds, memory }, shapes }: TopPicture): string {
+function summaryOf({ status: { version, uptimeSeconds = 0, memory }, shapes }: TopPicture): string {
   const total = (name: string): number => shapes.reduce((sum, row) => sum + (row.outcomes[name] ?? 0), 0)
   const requests = shapes.reduce((sum, row) => sum + row.count, 0)
   const anyHit = requests === 0 ? 0 : (total('hit') + total('partial') + total('stale')) / requests

@@ -1,11 +1,12 @@
 /** `windowpane top`: the most requested shapes, their outcomes, and the remaining load on the database. */
 
+import { enterScreen, frameOf, leaveScreen } from '../core/text.ts'
 import { maxSummaryShapes } from '../proxy/fleet/summary.ts'
-import { type AdminAddress, adminFlags, fetchJson, findAdmin, nodeFlag } from './admin-client.ts'
-import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
-import { exitCode, type Failure } from './exit-codes.ts'
-import { Screen } from './screen.ts'
-import { type Order, orders, type TopPicture, type TopShape, type TopStatus, topLines } from './top-text.ts'
+import { type AdminClient, adminFlags, fetchJson, findAdmin, nodeFlag, parametersOf } from './admin-client.ts'
+import { type Command, type CommandIo, expectNoMore, type Given, json, Misuse } from './command.ts'
+import { exitCode, Failure, orFailure } from './exit-codes.ts'
+import type { ProxyStatus } from './proxy-identity.ts'
+import { type Order, orders, type TopPicture, type TopShape, topLines } from './top-text.ts'
 
 const words = {
   name: 'top',
@@ -31,19 +32,17 @@ anywhere else it is written once.`,
 } as const
 
 const everyMs = 2_000
-const mostShapes = 1_000
+const mostShapes = '1000'
 /** Without a terminal: more than a screen, less than a flood. */
 const mostLines = 100
 
 async function run(given: Given, io: CommandIo): Promise<number> {
   const by = (given.flag('by') ?? 'requests') as Order
-  if (!orders.includes(by)) return misuse(words, `--by ${by} is none of ${orders.join(', ')}`, io)
-  if (given.positionals.length > 0) return misuse(words, `"${given.positionals[0]}" is not understood`, io)
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const look = () => pictureOf(address, { by, backend: given.flag('backend'), node: given.flag('node'), io })
+  if (!orders.includes(by)) throw new Misuse(`--by ${by} is none of ${orders.join(', ')}`)
+  expectNoMore(given.positionals)
+  const admin = await findAdmin(given, io)
+  const look = () => pictureOf(admin, by, given)
   const first = await look()
-  if ('code' in first) return complain(io, first)
   if (given.has('json')) io.out(json({ status: first.status, by, shapes: first.shapes }))
   else if (given.has('once') || io.terminal === undefined) io.out(onceText(first, io))
   else await watch(first, look, io)
@@ -53,23 +52,14 @@ async function run(given: Given, io: CommandIo): Promise<number> {
 const onceText = (picture: TopPicture, io: CommandIo): string =>
   `${topLines(picture, io, mostLines).join('\n')}\n`
 
-interface Wish {
-  readonly by: Order
-  readonly backend: string | undefined
-  readonly node: string | undefined
-  readonly io: CommandIo
-}
-
-async function pictureOf(address: AdminAddress, wish: Wish): Promise<TopPicture | Failure> {
-  const { by, backend, node, io } = wish
-  const status = await fetchJson<TopStatus>(address, '/-/status', { io })
-  if ('code' in status) return status
-  const ofNode = node === undefined ? '' : `&node=${encodeURIComponent(node)}`
-  const path = `/-/shapes?limit=${mostShapes}${ofNode}`
-  const shapes = await fetchJson<readonly TopShape[]>(address, path, { io })
-  if ('code' in shapes) return shapes
-  const chosen = shapes.data.filter((row) => backend === undefined || row.backend === backend)
-  return { by, node, status: status.data, shapes: chosen.toSorted((a, b) => weight(b, by) - weight(a, by)) }
+async function pictureOf(admin: AdminClient, by: Order, given: Given): Promise<TopPicture> {
+  const status = await fetchJson<ProxyStatus>(admin, '/-/status')
+  const path = `/-/shapes${parametersOf(given, ['node'], { limit: mostShapes })}`
+  const shapes = await fetchJson<readonly TopShape[]>(admin, path)
+  const backend = given.flag('backend')
+  const chosen = shapes.filter((row) => backend === undefined || row.backend === backend)
+  const sorted = chosen.toSorted((a, b) => weight(b, by) - weight(a, by))
+  return { by, node: given.flag('node'), status, shapes: sorted }
 }
 
 function weight(row: TopShape, by: Order): number {
@@ -79,25 +69,26 @@ function weight(row: TopShape, by: Order): number {
 }
 
 /** Until it is stopped. A proxy that does not answer for a while is waited for. */
-function watch(first: TopPicture, look: () => Promise<TopPicture | Failure>, io: CommandIo): Promise<void> {
-  const screen = new Screen(io)
+function watch(first: TopPicture, look: () => Promise<TopPicture>, io: CommandIo): Promise<void> {
   let last = first
   const draw = (trouble?: string): void => {
-    const lines = topLines(last, io, io.terminal!.rows() - 4)
-    screen.draw(trouble === undefined ? lines : [trouble, ...lines])
+    const rows = io.terminal!.rows()
+    const lines = topLines(last, io, rows - 4)
+    io.out(frameOf((trouble === undefined ? lines : [trouble, ...lines]).slice(0, rows - 1)))
   }
+  io.out(enterScreen)
   return new Promise((resolve) => {
     let isOver = false
     const release = io.onInterrupt(() => {
       isOver = true
-      screen.close()
+      io.out(leaveScreen)
       release()
       resolve()
     })
     const again = async (): Promise<void> => {
-      const seen = await look()
+      const seen = await orFailure(look())
       if (isOver) return
-      if ('code' in seen) draw(seen.sentence)
+      if (seen instanceof Failure) draw(seen.message)
       else {
         last = seen
         draw()

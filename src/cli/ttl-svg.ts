@@ -2,6 +2,7 @@
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
 import type { TtlClass } from '../ttl/ttl-report.ts'
 import { secondsText } from './text.ts'
+import { ageText, ageTicks, oldest, youngest } from './ttl-text.ts'
 
 const width = 860
 const panelHeight = 190
@@ -9,15 +10,6 @@ const left = 80
 const right = 20
 const top = 40
 const panelGap = 44
-const [youngest, oldest] = [30, 2 * 86_400]
-
-const ageTicks: readonly (readonly [seconds: number, label: string])[] = [
-  [60, '1 min'],
-  [600, '10 min'],
-  [3600, '1 h'],
-  [6 * 3600, '6 h'],
-  [86_400, '1 d'],
-]
 
 /** A class on the page: where it begins and ends. */
 interface Placed extends TtlClass {
@@ -133,8 +125,8 @@ function framed({ title, y, place, ticks }: Panel, inside: readonly string[]): s
       `<path d="M${left} ${place(value)}H${width - right}" stroke="#ddd"/><text x="${left - 6}" y="${place(value) + 4}" text-anchor="end">${escaped(label)}</text>`,
   )
   const ages = ageTicks.map(
-    ([age, label]) =>
-      `<path d="M${xOf(age)} ${y}V${bottom}" stroke="#eee"/><text x="${xOf(age)}" y="${bottom + 15}" text-anchor="middle">${label}</text>`,
+    (age) =>
+      `<path d="M${xOf(age)} ${y}V${bottom}" stroke="#eee"/><text x="${xOf(age)}" y="${bottom + 15}" text-anchor="middle">${ageText(age)}</text>`,
   )
   return [
     `<text x="${left}" y="${y - 6}" fill="#444">${escaped(title)}</text>`,

@@ -2,12 +2,12 @@
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
 import type { MeasuredStaleness } from '../ttl/learned/learning.ts'
 import type { TtlClass } from '../ttl/ttl-report.ts'
-import { type Colour, type Column, oneLine, percent, secondsText, tableLines } from './text.ts'
+import { type Column, oneLine, type Paint, percent, secondsText, tableLines } from './text.ts'
 
 export interface TtlStyle {
   readonly columns: number
   readonly hasUtf8: boolean
-  readonly paint: (text: string, colour: Colour) => string
+  readonly paint: Paint
 }
 
 const minute = 60
@@ -34,8 +34,9 @@ function headLine({ backend, rule, shape, budget, classes }: BackendTtl): string
 
 const chartRows = 9
 const labelWidth = 8
-/** The ages at the two ends of the axis. */
-const [youngest, oldest] = [30, 2 * day]
+/** The ages at the two ends of the axis, and those between that are labelled. */
+export const [youngest, oldest] = [30, 2 * day]
+export const ageTicks = [1 * minute, 10 * minute, 1 * hour, 6 * hour, 1 * day]
 
 const marks = {
   fancy: { ttl: '━', changes: '·', corner: '└', axis: '─', side: '│', tick: '┬' },
@@ -65,12 +66,10 @@ function chartLines(classes: readonly TtlClass[], { columns, hasUtf8, paint }: T
   return [...lines, ...axisLines(width, mark), `${' '.repeat(labelWidth + 2)}${legend}, by age of the bucket`]
 }
 
-const ticks = [1 * minute, 10 * minute, 1 * hour, 6 * hour, 1 * day]
-
 function axisLines(width: number, mark: (typeof marks)[keyof typeof marks]): string[] {
   const axis = new Array<string>(width).fill(mark.axis)
   let labels = ''
-  for (const age of ticks) {
+  for (const age of ageTicks) {
     const column = Math.round(((width - 1) * Math.log(age / youngest)) / Math.log(oldest / youngest))
     axis[column] = mark.tick
     if (column >= labels.length + 1 || labels === '') labels = `${labels.padEnd(column)}${ageText(age)}`
@@ -153,7 +152,7 @@ const shareText = (share: number): string =>
     ? percent(share).replace('0.0 %', '0 %')
     : `${Number((share * 100).toPrecision(2))} %`
 
-const ageText = (seconds: number): string => {
+export const ageText = (seconds: number): string => {
   if (seconds < hour) return `${seconds / minute} min`
   return seconds < day ? `${seconds / hour} h` : `${seconds / day} d`
 }

@@ -2,11 +2,11 @@
 import { writeFile } from 'node:fs/promises'
 import { fileSentence } from '../core/file-error.ts'
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
-import { adminFlags, fetchJson, findAdmin } from './admin-client.ts'
-import { type Command, type CommandIo, complain, type Given, json, misuse } from './command.ts'
-import { exitCode } from './exit-codes.ts'
+import { adminFlags, fetchJson, findAdmin, parametersOf } from './admin-client.ts'
+import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
+import { exitCode, Failure } from './exit-codes.ts'
 import { counted, painter } from './text.ts'
-import { learnFromFile, learnFromSamples, parametersOf } from './ttl-learn.ts'
+import { learnFromFile, learnFromSamples } from './ttl-learn.ts'
 import { ttlSvg } from './ttl-svg.ts'
 import { ttlLines } from './ttl-text.ts'
 
@@ -41,53 +41,40 @@ object, or a list of them where there are several backends or rules with policie
 async function run(given: Given, io: CommandIo): Promise<number> {
   const [action, ...more] = given.positionals
   if (action === 'learn' && more.length === 0) return learn(given, io)
-  if (action !== undefined) return misuse(words, `"${more[0] ?? action}" is not understood`, io)
+  if (action !== undefined) throw new Misuse(`"${more[0] ?? action}" is not understood`)
   const learning = ['from', 'gap', 'samples'].find((name) => given.has(name))
-  if (learning !== undefined) return misuse(words, `--${learning} belongs to ttl learn`, io)
-  const address = await findAdmin(given, io)
-  if ('code' in address) return complain(io, address)
-  const answer = await fetchJson<readonly BackendTtl[]>(
-    address,
-    `/-/ttl${parametersOf(given, ['backend', 'shape'])}`,
-    { io },
-  )
-  if ('code' in answer) return complain(io, answer)
-  return show(answer.data, given, io)
-}
-
-function learn(given: Given, io: CommandIo): number | Promise<number> {
-  const stranger = ['svg', 'shape'].find((name) => given.has(name))
-  if (stranger !== undefined) return misuse(words, `--${stranger} does not belong to ttl learn`, io)
-  const file = given.flag('from')
-  if (file === undefined) return learnFromSamples(given, io)
-  if (given.has('gap') || given.has('samples'))
-    return misuse(words, '--gap and --samples are for learning without a file', io)
-  return learnFromFile(file, given, io)
-}
-
-async function show(reports: readonly BackendTtl[], given: Given, io: CommandIo): Promise<number> {
+  if (learning !== undefined) throw new Misuse(`--${learning} belongs to ttl learn`)
+  const admin = await findAdmin(given, io)
+  const path = `/-/ttl${parametersOf(given, ['backend', 'shape'])}`
+  const reports = await fetchJson<readonly BackendTtl[]>(admin, path)
   const svg = given.flag('svg')
-  if (svg !== undefined) {
-    const code = await draw(svg, reports, io)
-    if (code !== exitCode.ok) return code
-  }
+  if (svg !== undefined) await draw(svg, reports)
   if (given.has('json')) io.out(json(reports.length === 1 ? reports[0] : reports))
   else if (svg === undefined) io.out(textOf(reports, io))
   return exitCode.ok
 }
 
-async function draw(file: string, reports: readonly BackendTtl[], io: CommandIo): Promise<number> {
+function learn(given: Given, io: CommandIo): Promise<number> {
+  const stranger = ['svg', 'shape'].find((name) => given.has(name))
+  if (stranger !== undefined) throw new Misuse(`--${stranger} does not belong to ttl learn`)
+  const file = given.flag('from')
+  if (file === undefined) return learnFromSamples(given, io)
+  if (given.has('gap') || given.has('samples'))
+    throw new Misuse('--gap and --samples are for learning without a file')
+  return learnFromFile(file, given, io)
+}
+
+async function draw(file: string, reports: readonly BackendTtl[]): Promise<void> {
   // The policies of rules are exceptions: the policy of the database is drawn.
   const [report, ...others] = reports.filter(({ rule }) => rule === undefined)
   if (report === undefined || others.length > 0) {
     const several = `there are ${counted(reports.length, 'backend')}, and a drawing shows one`
-    return misuse(words, `${several}: name it with --backend`, io)
+    throw new Misuse(`${several}: name it with --backend`)
   }
   try {
     await writeFile(file, ttlSvg(report))
-    return exitCode.ok
   } catch (error) {
-    return complain(io, { code: exitCode.failed, sentence: fileSentence(file, error) })
+    throw new Failure(exitCode.failed, fileSentence(file, error))
   }
 }
 

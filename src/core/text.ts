@@ -5,3 +5,19 @@ export const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\
 
 export const counted = (count: number, thing: string): string =>
   `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`
+
+export const shorten = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
+
+/** Control sequences of a picture that is redrawn in place: `leaveScreen` restores the former content. */
+export const enterScreen = '\u001b[?1049h\u001b[?25l\u001b[?7l'
+export const leaveScreen = '\u001b[?7h\u001b[?25h\u001b[?1049l'
+
+/** To be written at once, every line cleared to its end: nothing flickers. */
+export const frameOf = (lines: readonly string[]): string =>
+  `\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, violet: 35, cyan: 36, grey: 90 }
+export type Colour = keyof typeof codes
+
+export const painted = (text: string, colour: Colour): string => `\u001b[${codes[colour]}m${text}\u001b[0m`

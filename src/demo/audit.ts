@@ -4,16 +4,11 @@
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
-import type { DemoDatabase, DemoQuery } from './database.ts'
-import type { Matrix } from './evaluate.ts'
-import { printLabels, printNumber } from './print.ts'
+import type { Visit } from './crowd.ts'
+import type { DemoDatabase } from './database.ts'
+import { printMatrix } from './print.ts'
 
-export interface Served {
-  readonly question: DemoQuery
-  readonly body: string
-  readonly sentAt: EpochMs
-  readonly receivedAt: EpochMs
-}
+export type Served = Pick<Visit, 'question' | 'body' | 'sentAt' | 'receivedAt'>
 
 export interface Verdict {
   readonly points: number
@@ -49,7 +44,7 @@ export class Auditor {
   judge(served: Served): Verdict {
     const matrix = this.#database.truth(served.question, served.receivedAt)
     if (matrix === undefined) return { points: 0, outdated: [], violations: [] }
-    const [said, truth] = [instantsOf(served.body), instantsOfMatrix(matrix)]
+    const [said, truth] = [instantsOf(served.body), instantsOf(printMatrix(matrix))]
     const outdated: OutdatedBucket[] = []
     const violations: string[] = []
     let total = 0
@@ -71,7 +66,7 @@ export class Auditor {
     const content = contentOf(said)
     const question = { query, start: at, end: at, stepMs: 1000 }
     for (const arrival of this.#database.changes(query, at, served.receivedAt)) {
-      const before = instantsOfMatrix(this.#database.truth(question, arrival - 1)!)
+      const before = instantsOf(printMatrix(this.#database.truth(question, arrival - 1)!))
       if (contentOf(before.get(at) ?? nothing) === content) return arrival
     }
     return undefined
@@ -93,27 +88,14 @@ function instantsOf(body: string): Map<EpochMs, Instant> {
   const { data } = JSON.parse(body) as Answered
   const instants = new Map<EpochMs, Instant>()
   for (const { metric, values } of data.result) {
-    const name = printLabels(Object.entries(metric))
-    for (const [seconds, value] of values) note(instants, Math.round(seconds * 1000), [name, value])
-  }
-  return instants
-}
-
-function instantsOfMatrix({ rows, range }: Matrix): Map<EpochMs, Instant> {
-  const instants = new Map<EpochMs, Instant>()
-  for (const { labels, values } of rows) {
-    const name = printLabels(labels)
-    for (const [i, value] of values.entries()) {
-      if (!Number.isNaN(value)) note(instants, range.start + i * range.stepMs, [name, printNumber(value)])
+    const name = JSON.stringify(metric)
+    for (const [seconds, value] of values) {
+      const at = Math.round(seconds * 1000)
+      const instant = instants.get(at) ?? new Map<string, string>()
+      instants.set(at, instant.set(name, value))
     }
   }
   return instants
-}
-
-function note(instants: Map<EpochMs, Instant>, at: EpochMs, [name, value]: readonly [string, string]): void {
-  const instant = instants.get(at)
-  if (instant === undefined) instants.set(at, new Map([[name, value]]))
-  else instant.set(name, value)
 }
 
 /** Points of either side, and how many are not the same on both. */

@@ -34,32 +34,27 @@ const hour = 60 * minute
 
 interface Habit {
   readonly dashboard: number
-  readonly lengthMs: number
-  readonly refreshMs: number
-  readonly zoneMs: number
+  /** The length of the window. */
+  readonly hours: number
+  readonly refreshSeconds: number
+  /** Hours ahead of UTC. */
+  readonly zone?: number
 }
-
-const habit = (dashboard: number, hours: number, given: { refresh: number; zone?: number }): Habit => ({
-  dashboard,
-  lengthMs: hours * hour,
-  refreshMs: given.refresh * 1000,
-  zoneMs: (given.zone ?? 0) * hour,
-})
 
 /** Teams look at the same boards; not all over the same range, nor in the same zone. */
 const habits: readonly Habit[] = [
-  habit(0, 1, { refresh: 5 }),
-  habit(1, 1, { refresh: 5 }),
-  habit(2, 3, { refresh: 5 }),
-  habit(3, 24, { refresh: 5 }),
-  habit(0, 1, { refresh: 5, zone: 1 }),
-  habit(0, 6, { refresh: 5 }),
-  habit(1, 1, { refresh: 10, zone: -5 }),
-  habit(2, 1, { refresh: 15 }),
-  habit(3, 24, { refresh: 5, zone: 5.5 }),
-  habit(0, 12, { refresh: 5 }),
-  habit(3, 6, { refresh: 5 }),
-  habit(1, 3, { refresh: 30 }),
+  { dashboard: 0, hours: 1, refreshSeconds: 5 },
+  { dashboard: 1, hours: 1, refreshSeconds: 5 },
+  { dashboard: 2, hours: 3, refreshSeconds: 5 },
+  { dashboard: 3, hours: 24, refreshSeconds: 5 },
+  { dashboard: 0, hours: 1, refreshSeconds: 5, zone: 1 },
+  { dashboard: 0, hours: 6, refreshSeconds: 5 },
+  { dashboard: 1, hours: 1, refreshSeconds: 10, zone: -5 },
+  { dashboard: 2, hours: 1, refreshSeconds: 15 },
+  { dashboard: 3, hours: 24, refreshSeconds: 5, zone: 5.5 },
+  { dashboard: 0, hours: 12, refreshSeconds: 5 },
+  { dashboard: 3, hours: 6, refreshSeconds: 5 },
+  { dashboard: 1, hours: 3, refreshSeconds: 30 },
 ]
 
 /** So that the first picture is not one of a stampede only. */
@@ -105,11 +100,10 @@ export class Crowd {
     const { clock, visited } = this.#options
     const id = `${this.#prefix}-${this.#asked++}`
     const [sentAt, started] = [clock.now(), clock.elapsed()]
-    const answer = await this.#send(question, isPost, id)
+    const { servedMs, ...answer } = await this.#send(question, isPost, id)
     if (this.#isStopped) return
-    const { servedMs, ...response } = answer
     const tookMs = servedMs ?? clock.elapsed() - started
-    visited({ id, question, ...response, sentAt, receivedAt: clock.now(), tookMs })
+    visited({ id, question, ...answer, sentAt, receivedAt: clock.now(), tookMs })
   }
 
   async #send(
@@ -175,13 +169,13 @@ class Viewer {
 
   /** A little off the beat, as browsers are. */
   get pauseMs(): number {
-    return this.#habit.refreshMs + wholeNumber(this.#random, -150, 150)
+    return 1000 * this.#habit.refreshSeconds + wholeNumber(this.#random, -150, 150)
   }
 
   look(now: EpochMs): DemoQuery[] {
     const window = this.#nextWindow(now)
-    const { panels } = dashboards[this.#habit.dashboard]!
-    const questions = panels.map((panel) => questionOf(panel, window, this.#habit.zoneMs))
+    const { dashboard, zone = 0 } = this.#habit
+    const questions = dashboards[dashboard]!.map((panel) => questionOf(panel, window, zone * hour))
     if (this.#random() < 0.15) questions.push(this.#ownQuestion(now))
     return questions
   }
@@ -189,7 +183,7 @@ class Viewer {
   #nextWindow(now: EpochMs): Window {
     if (this.#detour !== undefined && this.#detour.left-- > 0) return this.#detour.window
     this.#detour = undefined
-    const { lengthMs } = this.#habit
+    const lengthMs = this.#habit.hours * hour
     const rolling = { from: now - lengthMs, to: now }
     const dice = this.#random()
     if (dice < 0.05) this.#detour = { window: this.#zoomed(rolling), left: 2 }

@@ -1,4 +1,5 @@
 /** The dashboards of the demo's viewers, and Grafana's conversion of a panel into a range query. */
+import { formatDuration } from '../config/units.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { scrapeMs } from './arrivals.ts'
 import type { DemoQuery } from './database.ts'
@@ -8,11 +9,6 @@ export interface Panel {
   readonly query: string
   /** About its width in pixels. */
   readonly maxDataPoints: number
-}
-
-export interface Dashboard {
-  readonly name: string
-  readonly panels: readonly Panel[]
 }
 
 export interface Window {
@@ -25,47 +21,38 @@ const full = 960
 
 const panel = (query: string, maxDataPoints = half): Panel => ({ query, maxDataPoints })
 
-export const dashboards: readonly Dashboard[] = [
-  {
-    name: 'Shop',
-    panels: [
-      panel('sum by (job) (rate(http_requests_total[$rate]))', full),
-      panel('sum by (job) (rate(http_requests_total{code="500"}[$rate]))'),
-      panel('sum by (code) (rate(http_requests_total[$rate]))'),
-      panel('queue_depth'),
-      panel('count by (job) (up)'),
-    ],
-  },
-  {
-    name: 'Checkout',
-    panels: [
-      panel('sum by (code) (rate(http_requests_total{job="checkout"}[$rate]))', full),
-      panel('sum by (instance) (rate(http_requests_total{job="checkout"}[$rate]))'),
-      panel('process_resident_memory_bytes{job="checkout"}'),
-      panel('queue_depth{job="checkout"}'),
-    ],
-  },
-  {
-    name: 'Pods',
-    panels: [
-      panel('sum by (instance) (rate(http_requests_total[$rate]))', full),
-      panel('process_resident_memory_bytes', full),
-      panel('max by (job) (process_resident_memory_bytes)'),
-      panel('sum by (instance) (increase(http_requests_total{code="500"}[$rate]))'),
-      panel('up'),
-      panel('count by (job) (up)'),
-    ],
-  },
-  {
-    name: 'Building',
-    panels: [
-      panel('room_temperature_celsius', full),
-      panel('avg by (floor) (room_temperature_celsius)'),
-      panel('max(room_temperature_celsius)'),
-      panel('room_temperature_celsius{room="server"}'),
-    ],
-  },
+const shop = [
+  panel('sum by (job) (rate(http_requests_total[$rate]))', full),
+  panel('sum by (job) (rate(http_requests_total{code="500"}[$rate]))'),
+  panel('sum by (code) (rate(http_requests_total[$rate]))'),
+  panel('queue_depth'),
+  panel('count by (job) (up)'),
 ]
+
+const checkout = [
+  panel('sum by (code) (rate(http_requests_total{job="checkout"}[$rate]))', full),
+  panel('sum by (instance) (rate(http_requests_total{job="checkout"}[$rate]))'),
+  panel('process_resident_memory_bytes{job="checkout"}'),
+  panel('queue_depth{job="checkout"}'),
+]
+
+const pods = [
+  panel('sum by (instance) (rate(http_requests_total[$rate]))', full),
+  panel('process_resident_memory_bytes', full),
+  panel('max by (job) (process_resident_memory_bytes)'),
+  panel('sum by (instance) (increase(http_requests_total{code="500"}[$rate]))'),
+  panel('up'),
+  panel('count by (job) (up)'),
+]
+
+const building = [
+  panel('room_temperature_celsius', full),
+  panel('avg by (floor) (room_temperature_celsius)'),
+  panel('max(room_temperature_celsius)'),
+  panel('room_temperature_celsius{room="server"}'),
+]
+
+export const dashboards: readonly (readonly Panel[])[] = [shop, checkout, pods, building]
 
 /** Steps that Grafana rounds to, from the smallest scrape interval up. */
 const steps: readonly (readonly [upTo: number, stepMs: number])[] = [
@@ -87,10 +74,5 @@ export function questionOf({ query, maxDataPoints }: Panel, { from, to }: Window
   const stepMs = stepFor(to - from, maxDataPoints)
   const floor = (at: EpochMs): EpochMs => Math.floor((at + zoneMs) / stepMs) * stepMs - zoneMs
   const rateMs = Math.max(stepMs + scrapeMs, 4 * scrapeMs)
-  return { query: query.replace('$rate', printDuration(rateMs)), start: floor(from), end: floor(to), stepMs }
-}
-
-function printDuration(ms: number): string {
-  const [minutes, seconds] = [Math.floor(ms / 60_000), (ms % 60_000) / 1000]
-  return `${minutes > 0 ? `${minutes}m` : ''}${seconds > 0 ? `${seconds}s` : ''}`
+  return { query: query.replace('$rate', formatDuration(rateMs)), start: floor(from), end: floor(to), stepMs }
 }

@@ -1,5 +1,6 @@
 /** The demo database behind a socket: answers as late as evaluating would take, and remembers who caused which fetch. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock } from '../core/clock.ts'
@@ -14,23 +15,28 @@ export interface DemoServer {
   readonly url: string
   /** The query to the database on behalf of a request. Reading it removes it. */
   fetchFor(requestId: string): DemoQuery | undefined
-  close(): Promise<void>
 }
 
 const maxRequestBytes = 1 << 20
 
-export async function serveDemoDatabase(database: DemoDatabase, port = 0): Promise<DemoServer> {
+export async function serveDemoDatabase(database: DemoDatabase): Promise<DemoServer> {
   const fetches = new BoundedMap<string, DemoQuery>({ maxEntries: 1000 })
-  const remember = (id: string | undefined, question: DemoQuery): void => {
-    if (id !== undefined) fetches.set(id, question)
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const target = readTarget(request)
+    const body = await bodyOf(request, maxRequestBytes)
+    if (target === undefined || typeof body === 'string') return void response.destroy()
+    const answer = database.answer({ ...target, body })
+    const id = request.headers[requestIdHeader]
+    if (typeof id === 'string' && answer.question !== undefined) fetches.set(id, answer.question)
+    if (answer.costMs > 0) await pause(database.clock, answer.costMs)
+    response.writeHead(answer.status, {
+      'Content-Type': answer.status === 404 ? 'text/plain; charset=utf-8' : 'application/json',
+      Vary: 'Accept-Encoding, Origin',
+    })
+    response.end(answer.body)
   }
-  const server = createServer((request, response) => {
-    void respond(database, { request, response }, (question) => remember(idOf(request), question))
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
+  const server = createServer((request, response) => void respond(request, response))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     fetchFor(requestId) {
@@ -38,37 +44,8 @@ export async function serveDemoDatabase(database: DemoDatabase, port = 0): Promi
       fetches.delete(requestId)
       return question
     },
-    close: () => closeServer(server),
   }
-}
-
-const idOf = ({ headers }: IncomingMessage): string | undefined => {
-  const id = headers[requestIdHeader]
-  return typeof id === 'string' ? id : undefined
-}
-
-async function respond(
-  database: DemoDatabase,
-  { request, response }: { request: IncomingMessage; response: ServerResponse },
-  seen: (question: DemoQuery) => void,
-): Promise<void> {
-  const target = readTarget(request)
-  const body = await bodyOf(request, maxRequestBytes)
-  if (target === undefined || typeof body === 'string') return void response.destroy()
-  const answer = database.answer({ ...target, body }, seen)
-  if (answer.costMs > 0) await pause(database.clock, answer.costMs)
-  response.writeHead(answer.status, {
-    'Content-Type': answer.status === 404 ? 'text/plain; charset=utf-8' : 'application/json',
-    Vary: 'Accept-Encoding, Origin',
-  })
-  response.end(answer.body)
 }
 
 const pause = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => void clock.after(ms, resolve))
-
-const closeServer = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock as clock } from '../core/clock.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { Auditor } from './audit.ts'
-import { createDemoDatabase } from './database.ts'
+import { DemoDatabase } from './database.ts'
 import { serveDemoDatabase } from './database-server.ts'
 import type { FromDatabase, ToDatabase } from './messages.ts'
 import { Tally } from './tally.ts'
@@ -12,7 +12,7 @@ import { Tally } from './tally.ts'
 const afterwardsMs = 250
 
 const { seed } = workerData as { readonly seed: number }
-const database = createDemoDatabase({ clock, seed })
+const database = new DemoDatabase({ clock, seed })
 const server = await serveDemoDatabase(database)
 /** Counts from the first message on, when the viewers begin. */
 let begun: Tally | undefined
@@ -24,7 +24,7 @@ parentPort!.on('message', (message: ToDatabase) => {
   begun ??= new Tally(clock, database.load)
   const tally = begun
   if (message.kind === 'direct') tally.askedDirectly(message.tookMs)
-  else if (message.kind === 'picture') send({ kind: 'picture', id: message.id, picture: tally.picture() })
+  else if (message.kind === 'picture') send({ kind: 'picture', picture: tally.picture() })
   else {
     const { visit, isAudited } = message
     tally.visited(visit, server.fetchFor(visit.id))

@@ -14,16 +14,9 @@ import { createMetrics } from './metrics.ts'
 import { failure, printMatrix, printNumber, printVector, success } from './print.ts'
 import { parseQuery, type Query } from './promql.ts'
 
-/** The cost of an evaluation, by the clock: a real database is slow where it has to read much. */
-export interface Latency {
-  readonly baseMs: number
-  readonly perPointMs: number
-}
-
 export interface DemoDatabaseOptions {
   readonly clock: Clock
   readonly seed?: number
-  readonly latency?: Latency
 }
 
 export interface DemoQuery extends Range {
@@ -35,34 +28,20 @@ export interface Answer {
   readonly body: string
   /** The time of the evaluation. */
   readonly costMs: number
+  /** The range query that was answered, unless it was a probe. */
+  readonly question?: DemoQuery
 }
 
-/** The queries to the database. A bucket-second is one second of data in an answer: buckets × step. */
+/** The range queries to the database. A bucket-second is one second of data in an answer: buckets × step. */
 export interface Load {
-  queries: number
-  buckets: number
   bucketSeconds: number
-}
-
-export interface DemoDatabase {
-  readonly clock: Clock
-  readonly load: Load
-  /** The truth about a question as it was at `knownAt`; undefined for a question that the database refuses. */
-  truth(question: DemoQuery, knownAt: EpochMs): Matrix | undefined
-  /** The instants up to `until`, newest first, at which the truth about one instant may have changed. */
-  changes(query: string, at: EpochMs, until: EpochMs): EpochMs[]
-  /** Answers now, and counts it as load unless it is a probe. `seen` is called with the query. */
-  answer(request: WireRequest, seen?: (question: DemoQuery) => void): Answer
 }
 
 /** Marks the queries of the measurement itself: they are not the load that is measured. */
 export const probeHeader = 'x-demo-probe'
 
-const defaultLatency: Latency = { baseMs: 6, perPointMs: 0.02 }
-
-export function createDemoDatabase(options: DemoDatabaseOptions): DemoDatabase {
-  return new Database(options)
-}
+/** A real database is slow where it has to read much. */
+const costOf = ({ points }: Matrix): number => 6 + 0.02 * points
 
 const buildInfo = {
   version: '3.5.0',
@@ -73,33 +52,32 @@ const buildInfo = {
   goVersion: 'go1.24.5',
 }
 
-class Database implements DemoDatabase {
+export class DemoDatabase {
   readonly clock: Clock
-  readonly load: Load = { queries: 0, buckets: 0, bucketSeconds: 0 }
+  readonly load: Load = { bucketSeconds: 0 }
   readonly #metrics
-  readonly #latency: Latency
   /** A few texts repeat; other clients may send many. */
   readonly #queries = new Memo({ maxTexts: 1000, maxCharacters: 1 << 20 }, parseQuery)
 
-  constructor({ clock, seed = 1, latency = defaultLatency }: DemoDatabaseOptions) {
+  constructor({ clock, seed = 1 }: DemoDatabaseOptions) {
     this.clock = clock
     this.#metrics = createMetrics(seed)
-    this.#latency = latency
   }
 
-  truth({ query, start, end, stepMs }: DemoQuery, knownAt: EpochMs): Matrix | undefined {
+  /** The truth about a question as it was at `knownAt`; undefined for a question that the database refuses. */
+  truth({ query, ...range }: DemoQuery, knownAt: EpochMs): Matrix | undefined {
     const parsed = this.#queries.get(query)
-    return 'error' in parsed ? undefined : this.#matrix(parsed, { start, end, stepMs }, knownAt)
+    return 'error' in parsed ? undefined : this.#matrix(parsed, range, knownAt)
   }
 
+  /** The instants up to `until`, newest first, at which the truth about one instant may have changed. */
   changes(query: string, at: EpochMs, until: EpochMs): EpochMs[] {
     const parsed = this.#queries.get(query)
     return 'metric' in parsed ? arrivalsAt(this.#metrics, parsed, { at, until }) : []
   }
 
-  #costOf = ({ points }: Matrix): number => this.#latency.baseMs + points * this.#latency.perPointMs
-
-  answer(request: WireRequest, seen?: (question: DemoQuery) => void): Answer {
+  /** Answers now, and counts a range query as load unless it is a probe. */
+  answer(request: WireRequest): Answer {
     const label = /^\/api\/v1\/label\/(\w+)\/values$/.exec(request.path)
     if (label !== null)
       return this.#list((labels) => labels.filter(([name]) => name === label[1]).map(([, value]) => value))
@@ -113,9 +91,7 @@ class Database implements DemoDatabase {
       case '/api/v1/query':
         return this.#withForm(request, (pairs) => this.#instant(pairs))
       case '/api/v1/query_range':
-        return this.#withForm(request, (pairs) =>
-          this.#range(pairs, isProbe(request) ? undefined : this.#counting(seen)),
-        )
+        return this.#withForm(request, (pairs) => this.#range(pairs, isProbe(request)))
       default:
         return { status: 404, body: '404 page not found\n', costMs: 0 }
     }
@@ -126,24 +102,17 @@ class Database implements DemoDatabase {
     return 'bypass' in pairs ? badData(`error parsing form values: ${pairs.detail}`) : read(pairs)
   }
 
-  #range(pairs: Pairs, seen?: (question: DemoQuery) => void): Answer {
+  #range(pairs: Pairs, isProbing: boolean): Answer {
     const text = (name: string): string => firstValue(pairs, name) ?? ''
     const range = readRange(text('start'), text('end'), text('step'))
     if ('bypass' in range) return badData(`invalid parameter: ${range.detail}`)
     const query = this.#queries.get(text('query'))
     if ('error' in query) return badData(`invalid parameter "query": 1:1: parse error: ${query.error}`)
-    seen?.({ ...range, query: text('query') })
     const matrix = this.#matrix(query, range, this.clock.now())
-    return { status: 200, body: printMatrix(matrix), costMs: this.#costOf(matrix) }
-  }
-
-  #counting(seen?: (question: DemoQuery) => void): (question: DemoQuery) => void {
-    return (question) => {
-      this.load.queries++
-      this.load.buckets += stepsOf(question)
-      this.load.bucketSeconds += (stepsOf(question) * question.stepMs) / 1000
-      seen?.(question)
-    }
+    const answer = { status: 200, body: printMatrix(matrix), costMs: costOf(matrix) }
+    if (isProbing) return answer
+    this.load.bucketSeconds += (stepsOf(range) * range.stepMs) / 1000
+    return { ...answer, question: { ...range, query: text('query') } }
   }
 
   #instant(pairs: Pairs): Answer {
@@ -157,7 +126,7 @@ class Database implements DemoDatabase {
       return quick(success(`{"resultType":"scalar","result":[${at / 1000},"${printNumber(query.scalar)}"]}`))
     }
     const matrix = this.#matrix(query, { start: at, end: at, stepMs: 1000 }, this.clock.now())
-    return { status: 200, body: printVector(matrix.rows, at), costMs: this.#costOf(matrix) }
+    return { status: 200, body: printVector(matrix.rows, at), costMs: costOf(matrix) }
   }
 
   #matrix(query: Query, range: Range, knownAt: EpochMs): Matrix {

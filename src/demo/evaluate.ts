@@ -3,7 +3,6 @@ import type { EpochMs } from '../core/clock.ts'
 import { arrivalOf, endScrape, firstScrape, isVisible, scrapeBefore, scrapeMs, timeOf } from './arrivals.ts'
 import type { Label, Metric, Series } from './metrics.ts'
 import type { Aggregation, RangeFunction, VectorQuery } from './promql.ts'
-import { extrapolatedRate } from './rate.ts'
 
 export interface Range {
   readonly start: EpochMs
@@ -119,34 +118,60 @@ function overWindow(
   if (first >= last) return Number.NaN
   let count = 2
   for (let scrape = first + 1; scrape < last; scrape++) if (isVisible(source, scrape, knownAt)) count++
-  return extrapolatedRate({
-    ...{ at, count, windowMs: rangeFunction.windowMs, isPerSecond: rangeFunction.name === 'rate' },
-    first: { at: timeOf(source, first), value: value(timeOf(source, first)) },
-    last: { at: timeOf(source, last), value: value(timeOf(source, last)) },
+  const sampleOf = (scrape: number): Sample => ({
+    at: timeOf(source, scrape),
+    value: value(timeOf(source, scrape)),
   })
+  return extrapolatedRate({ ...rangeFunction, at, count, first: sampleOf(first), last: sampleOf(last) })
+}
+
+interface Sample {
+  readonly at: EpochMs
+  readonly value: number
+}
+
+interface SampledWindow extends RangeFunction {
+  readonly at: EpochMs
+  readonly first: Sample
+  readonly last: Sample
+  readonly count: number
+}
+
+/**
+ * rate() and increase() of a counter without resets: the slope, drawn out to the window's edges. The operations and their
+ * order are those of Prometheus' extrapolatedRate, so that the same doubles come out.
+ */
+function extrapolatedRate({ name, at, windowMs, first, last, count }: SampledWindow): number {
+  const increase = last.value - first.value
+  const sampled = (last.at - first.at) / 1000
+  const between = sampled / (count - 1)
+  const threshold = between * 1.1
+  let toStart = (first.at - (at - windowMs)) / 1000
+  let toEnd = (at - last.at) / 1000
+  if (toStart >= threshold) toStart = between / 2
+  // A counter was not below zero before it began.
+  if (increase > 0 && first.value >= 0) toStart = Math.min(toStart, sampled * (first.value / increase))
+  if (toEnd >= threshold) toEnd = between / 2
+  const factor = (sampled + toStart + toEnd) / sampled
+  return increase * (name === 'rate' ? factor / (windowMs / 1000) : factor)
 }
 
 function aggregate(rows: readonly Row[], { name, by }: Aggregation, steps: number): Row[] {
-  const groups = new Map<string, { labels: Label[]; members: Float64Array[] }>()
-  for (const { labels, values } of rows) {
-    const kept = labels.filter(([label]) => by.includes(label))
-    const key = JSON.stringify(kept)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, { labels: kept, members: [values] })
-    else group.members.push(values)
-  }
-  return [...groups.values()].map(({ labels, members }) => {
-    const values = new Float64Array(steps)
-    for (let i = 0; i < steps; i++) values[i] = fold(name, members, i)
-    return { labels, values }
-  })
+  const kept = rows.map(({ labels, values }) => ({
+    labels: labels.filter(([label]) => by.includes(label)),
+    values,
+  }))
+  return [...Map.groupBy(kept, ({ labels }) => JSON.stringify(labels)).values()].map((members) => ({
+    labels: members[0]!.labels,
+    values: Float64Array.from({ length: steps }, (_, i) => fold(name, members, i)),
+  }))
 }
 
 /** Sums with a compensation (Neumaier), as Prometheus 3 does. */
-function fold(name: Aggregation['name'], members: readonly Float64Array[], step: number): number {
+function fold(name: Aggregation['name'], members: readonly Row[], step: number): number {
   let [count, sum, lost, least, most] = [0, 0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (const member of members) {
-    const value = member[step]!
+  for (const { values } of members) {
+    const value = values[step]!
     if (Number.isNaN(value)) continue
     const next = sum + value
     lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum

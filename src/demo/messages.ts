@@ -6,10 +6,8 @@ import type { Picture } from './tally.ts'
 export type ToWorld =
   /** Viewers start. If the demo ends without a message, the proxy is ended, too. */
   | { readonly kind: 'begin'; readonly proxyUrl: string; readonly proxyPid: number }
-  | { readonly kind: 'picture'; readonly id: number }
+  | { readonly kind: 'picture' }
   | { readonly kind: 'end' }
-
-export type FromWorld = FromDatabase
 
 /** From the viewers to the thread of the database. */
 export type ToDatabase =
@@ -17,8 +15,9 @@ export type ToDatabase =
   | { readonly kind: 'visited'; readonly visit: Visit; readonly isAudited: boolean }
   /** The database was queried without the proxy. */
   | { readonly kind: 'direct'; readonly tookMs: number }
-  | { readonly kind: 'picture'; readonly id: number }
+  | { readonly kind: 'picture' }
 
+/** From the thread of the database to the viewers, and from their process to the demo. */
 export type FromDatabase =
   | { readonly kind: 'listening'; readonly url: string }
-  | { readonly kind: 'picture'; readonly id: number; readonly picture: Picture }
+  | { readonly kind: 'picture'; readonly picture: Picture }

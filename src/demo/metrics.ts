@@ -78,6 +78,12 @@ function podsOf(seed: number, job: Job, { from, to }: { from: EpochMs; to: Epoch
   return pods
 }
 
+/** The series of all pods of all jobs. */
+const ofPods =
+  (seed: number, seriesOf: (pod: Pod) => Series[]): Metric['series'] =>
+  (from, to) =>
+    jobs.flatMap((job) => podsOf(seed, job, { from, to }).flatMap(seriesOf))
+
 const sourceOf = (seed: number): Source => ({
   seed,
   from: Number.NEGATIVE_INFINITY,
@@ -97,12 +103,7 @@ function requests(seed: number): Metric {
     name,
     type: 'counter',
     help: 'Requests answered.',
-    series: (from, to) =>
-      jobs.flatMap((job) =>
-        podsOf(seed, job, { from, to }).flatMap((pod) =>
-          codes.map(({ code, share }) => requestSeries(pod, name, { code, share })),
-        ),
-      ),
+    series: ofPods(seed, (pod) => codes.map((code) => requestSeries(pod, name, code))),
   }
 }
 
@@ -133,14 +134,10 @@ function podGauge(seed: number, { name, help, value }: PodGauge): Metric {
     name,
     type: 'gauge',
     help,
-    series: (from, to) =>
-      jobs.flatMap((job) =>
-        podsOf(seed, job, { from, to }).map((pod) => ({
-          labels: labelsOf({ __name__: name, instance: pod.instance, job: job.name }),
-          source: pod,
-          value: (at) => value(pod, at),
-        })),
-      ),
+    series: ofPods(seed, (pod) => {
+      const labels = labelsOf({ __name__: name, instance: pod.instance, job: pod.job.name })
+      return [{ labels, source: pod, value: (at) => value(pod, at) }]
+    }),
   }
 }
 

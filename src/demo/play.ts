@@ -1,5 +1,5 @@
 /** The demo from start to end: opens the stage, shows its state, and closes it. */
-import type { Clock } from '../core/clock.ts'
+import { systemClock as clock } from '../core/clock.ts'
 import { openStage } from './stage.ts'
 import { type Display, jsonDisplay, plainDisplay, terminalDisplay } from './terminal.ts'
 
@@ -19,7 +19,7 @@ function displayFor({ isJson }: DemoArguments): Display {
 }
 
 /** Resolves when the demo is over. */
-export async function play(args: DemoArguments, clock: Clock): Promise<void> {
+export async function play(args: DemoArguments): Promise<void> {
   const stage = await openStage(args)
   const display = displayFor(args)
   const { setup } = stage
@@ -35,7 +35,7 @@ export async function play(args: DemoArguments, clock: Clock): Promise<void> {
     next = clock.after(Math.max(0, due - clock.elapsed()), () => void show())
   }
   let next = clock.after(display.firstMs, () => void show())
-  await ended(clock, args.seconds)
+  await ended(args.seconds)
   isOver = true
   next.cancel()
   const last = await stage.picture()
@@ -44,7 +44,7 @@ export async function play(args: DemoArguments, clock: Clock): Promise<void> {
 }
 
 /** By a signal, by the time given, or because the output was closed. A second signal does not wait. */
-function ended(clock: Clock, seconds: number): Promise<void> {
+function ended(seconds: number): Promise<void> {
   return new Promise((resolve) => {
     const isEndless = seconds === Number.POSITIVE_INFINITY
     const timer = isEndless ? undefined : clock.after(seconds * 1000, resolve)

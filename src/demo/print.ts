@@ -17,7 +17,7 @@ export function printInstant(ms: EpochMs): string {
   return rest === 0 ? `${ms / 1000}` : `${Math.floor(ms / 1000)}.${String(rest).padStart(3, '0')}`
 }
 
-export const printLabels = (labels: readonly Label[]): string =>
+const printLabels = (labels: readonly Label[]): string =>
   `{${labels.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
 
 export function printMatrix({ rows, range }: Matrix): string {

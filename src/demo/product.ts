@@ -1,7 +1,7 @@
 /** The proxy of the demo: Windowpane as users start it, in a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
-import { fileURLToPath } from 'node:url'
+import { extname, join } from 'node:path'
 import { WindowpaneError } from '../core/errors.ts'
 
 export interface Product {
@@ -15,9 +15,7 @@ export interface Product {
 const usualListen = '127.0.0.1:9191'
 const usualAdmin = '127.0.0.1:9192'
 
-const main = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? '../cli/main.ts' : '../cli/main.js', import.meta.url),
-)
+const main = join(import.meta.dirname, `../cli/main${extname(import.meta.filename)}`)
 
 /** `listen`: without it the usual address, or any free one where that is taken. @throws WindowpaneError where it does not start. */
 export async function startProduct(databaseUrl: string, listen: string | undefined): Promise<Product> {

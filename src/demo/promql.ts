@@ -89,14 +89,18 @@ class Parser {
 
   #by(): string[] {
     this.#expect('by')
-    this.#expect('(')
-    const names: string[] = []
-    while (this.#peek() !== ')') {
-      names.push(this.#identifier())
-      if (this.#peek() !== ')') this.#expect(',')
+    return this.#list('(', ')', () => this.#identifier())
+  }
+
+  #list<T>(open: string, close: string, item: () => T): T[] {
+    this.#expect(open)
+    const items: T[] = []
+    while (this.#peek() !== close) {
+      items.push(item())
+      if (this.#peek() !== close) this.#expect(',')
     }
-    this.#expect(')')
-    return names
+    this.#expect(close)
+    return items
   }
 
   #vector(): VectorQuery {
@@ -113,14 +117,7 @@ class Parser {
 
   #selector(): VectorQuery {
     const metric = this.#identifier()
-    const matchers: Matcher[] = []
-    if (this.#peek() !== '{') return { metric, matchers }
-    this.#expect('{')
-    while (this.#peek() !== '}') {
-      matchers.push(this.#matcher())
-      if (this.#peek() !== '}') this.#expect(',')
-    }
-    this.#expect('}')
+    const matchers = this.#peek() === '{' ? this.#list('{', '}', () => this.#matcher()) : []
     return { metric, matchers }
   }
 

@@ -4,26 +4,23 @@ import type { Picture } from './tally.ts'
 import type { DemoSetup } from './view.ts'
 
 export function plainLine(picture: Picture): string {
-  const { elapsedMs, queries, total, outcomes, staleness, bucketSeconds } = picture
-  if (!isWarm({ outcomes, bucketSeconds }))
-    return `${clock(elapsedMs)} ${compact(queries)} queries · ${warming}`
+  const { elapsedMs, queries, total, outcomes, staleness } = picture
+  if (!isWarm(picture)) return `${clock(elapsedMs)} ${compact(queries)} queries · ${warming}`
   const latencies = outcomes.map(
     ({ outcome, p50Ms, p99Ms }) => `${outcome} ${duration(p50Ms)}/${duration(p99Ms)}`,
   )
-  const outOfDate = percent(staleness.points > 0 ? staleness.outdated / staleness.points : 0)
   return [
     `${clock(elapsedMs)} ${compact(queries)} queries`,
     `any hit ${percent(total.anyHit)}`,
     `from cache ${percent(total.fromCache)}`,
     `load avoided ${percent(total.loadAvoided)}`,
     `p50/p99 ${latencies.join(', ')}`,
-    `out of date ${outOfDate}, beyond TTL ${staleness.violations}`,
+    `out of date ${outOfDate(staleness)}, beyond TTL ${staleness.violations}`,
   ].join(' · ')
 }
 
 export function summary({ total, bucketSeconds, outcomes, direct, staleness, ...picture }: Picture): string {
   const { asked, withoutCache } = bucketSeconds
-  const outOfDate = percent(staleness.points > 0 ? staleness.outdated / staleness.points : 0)
   const rows = outcomes.map(
     ({ outcome, count, p50Ms, p99Ms }) =>
       `  ${outcome.padEnd(9)}${compact(count).padStart(8)}  p50 ${duration(p50Ms)}, p99 ${duration(p99Ms)}`,
@@ -35,13 +32,16 @@ export function summary({ total, bucketSeconds, outcomes, direct, staleness, ...
     `  backend load avoided  ${percent(total.loadAvoided)} (${duration(1000 * asked)} of data fetched instead of ${duration(1000 * withoutCache)})`,
     ...rows,
     `  asked directly     p50 ${duration(direct.p50Ms)}, p99 ${duration(direct.p99Ms)}`,
-    `  out of date        ${outOfDate} of ${compact(staleness.points)} points compared, at most ${duration(staleness.maxMs)}; beyond TTL: ${staleness.violations}`,
+    `  out of date        ${outOfDate(staleness)} of ${compact(staleness.points)} points compared, at most ${duration(staleness.maxMs)}; beyond TTL: ${staleness.violations}`,
     '',
   ].join('\n')
 }
 
+const outOfDate = ({ points, outdated }: Picture['staleness']): string =>
+  percent(points > 0 ? outdated / points : 0)
+
 /** At first everything is fetched, and the cache shows no effect. */
-export const isWarm = ({ outcomes, bucketSeconds }: Pick<Picture, 'outcomes' | 'bucketSeconds'>): boolean =>
+export const isWarm = ({ outcomes, bucketSeconds }: Picture): boolean =>
   outcomes.some(({ outcome }) => outcome === 'hit' || outcome === 'partial') &&
   bucketSeconds.withoutCache > 1.5 * bucketSeconds.asked
 

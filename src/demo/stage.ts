@@ -1,8 +1,8 @@
 /** Assembles the demo from three processes: this one shows it, one is the proxy, one has the database and the viewers. */
 import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { extname, join } from 'node:path'
 import { usualViewers } from './crowd.ts'
-import type { FromWorld, ToWorld } from './messages.ts'
+import type { FromDatabase, ToWorld } from './messages.ts'
 import { startProduct } from './product.ts'
 import type { Picture } from './tally.ts'
 import type { DemoSetup } from './view.ts'
@@ -38,17 +38,15 @@ export async function openStage({ seed, listen }: StageOptions): Promise<Stage> 
   }
 }
 
-const worldFile = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './world.ts' : './world.js', import.meta.url),
-)
+const worldFile = join(import.meta.dirname, `world${extname(import.meta.filename)}`)
 
 /** The process of the database and the viewers. */
 class World {
   readonly databaseUrl: Promise<string>
   readonly #child
   readonly #exited: Promise<void>
-  readonly #pictures = new Map<number, (picture: Picture) => void>()
-  #last = 0
+  /** Pictures come in the order in which they were requested. */
+  readonly #waiting: ((picture: Picture) => void)[] = []
 
   constructor(seed: number) {
     this.#child = fork(worldFile, [String(seed)], { serialization: 'advanced' })
@@ -56,9 +54,9 @@ class World {
     const listening = Promise.withResolvers<string>()
     this.databaseUrl = listening.promise
     this.#child.on('message', (message) => {
-      const told = message as FromWorld
+      const told = message as FromDatabase
       if (told.kind === 'listening') listening.resolve(told.url)
-      else this.#pictures.get(told.id)?.(told.picture)
+      else this.#waiting.shift()?.(told.picture)
     })
     void this.#exited.then(() => listening.reject(new Error('the database of the demo ended')))
     listening.promise.catch(() => {})
@@ -69,13 +67,9 @@ class World {
   }
 
   picture(): Promise<Picture> {
-    const id = ++this.#last
     return new Promise((resolve) => {
-      this.#pictures.set(id, (picture) => {
-        this.#pictures.delete(id)
-        resolve(picture)
-      })
-      this.send({ kind: 'picture', id })
+      this.#waiting.push(resolve)
+      this.send({ kind: 'picture' })
     })
   }
 

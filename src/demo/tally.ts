@@ -8,7 +8,12 @@ import type { Verdict } from './audit.ts'
 import type { Visit } from './crowd.ts'
 import type { DemoQuery, Load } from './database.ts'
 import { stepsOf } from './evaluate.ts'
-import { Samples, type Spread } from './samples.ts'
+
+export interface Spread {
+  /** 0 where there is nothing yet. */
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
 
 export interface Shares {
   /** Queries of which any part came from the cache, of all queries. */
@@ -56,15 +61,8 @@ export interface Picture {
   readonly recent: readonly RecentRequest[]
 }
 
-interface Totals {
-  readonly at: number
-  readonly queries: number
-  readonly anyHit: number
-  readonly buckets: number
-  readonly askedBuckets: number
-  readonly withoutCache: number
-  readonly asked: number
-}
+type Counted = 'queries' | 'anyHit' | 'buckets' | 'askedBuckets' | 'withoutCache'
+type Totals = Readonly<Record<Counted | 'at' | 'asked', number>>
 
 const keptRecent = 40
 const minuteMs = 60_000
@@ -74,7 +72,6 @@ export class Tally {
   readonly #clock: Clock
   readonly #load: Load
   readonly #startedAt: number
-  readonly #counts = new Map<Outcome, number>()
   readonly #latencies = new Map<Outcome, Samples>()
   readonly #direct = new Samples()
   readonly #ages = new Samples()
@@ -98,8 +95,9 @@ export class Tally {
     const steps = stepsOf(question)
     this.#mark()
     if (visit.status !== 200) this.#failures++
-    this.#counts.set(outcome, (this.#counts.get(outcome) ?? 0) + 1)
-    this.#latencyOf(outcome).add(tookMs)
+    const latencies = this.#latencies.get(outcome) ?? new Samples()
+    this.#latencies.set(outcome, latencies)
+    latencies.add(tookMs)
     this.#counted.queries++
     if (outcome === 'hit' || outcome === 'partial' || outcome === 'stale') this.#counted.anyHit++
     this.#counted.buckets += steps
@@ -129,14 +127,14 @@ export class Tally {
   picture(): Picture {
     this.#mark()
     const totals = this.#totals()
-    const [first, minuteAgo] = [zero, this.#marks[0]!]
+    const minuteAgo = this.#marks[0]!
     const seconds = Math.max(1, (totals.at - minuteAgo.at) / 1000)
     return {
       elapsedMs: totals.at,
       queries: totals.queries,
       failures: this.#failures,
       queriesPerSecond: (totals.queries - minuteAgo.queries) / seconds,
-      total: sharesBetween(first, totals),
+      total: sharesBetween(zero, totals),
       lastMinute: sharesBetween(minuteAgo, totals),
       bucketSeconds: { asked: totals.asked, withoutCache: totals.withoutCache },
       outcomes: outcomes.flatMap((outcome) => this.#row(outcome)),
@@ -147,16 +145,8 @@ export class Tally {
   }
 
   #row(outcome: Outcome): OutcomeRow[] {
-    const count = this.#counts.get(outcome)
-    return count === undefined ? [] : [{ outcome, count, ...this.#latencyOf(outcome).spread() }]
-  }
-
-  #latencyOf(outcome: Outcome): Samples {
-    const known = this.#latencies.get(outcome)
-    if (known !== undefined) return known
-    const samples = new Samples()
-    this.#latencies.set(outcome, samples)
-    return samples
+    const latencies = this.#latencies.get(outcome)
+    return latencies === undefined ? [] : [{ outcome, count: latencies.count, ...latencies.spread() }]
   }
 
   #totals(): Totals {
@@ -171,6 +161,25 @@ export class Tally {
     while (this.#marks.length > 1 && totals.at - this.#marks[1]!.at >= minuteMs) this.#marks.shift()
   }
 }
+
+/** The last numbers of a kind, and how they spread. */
+class Samples {
+  /** Of all that were added. */
+  count = 0
+  readonly #ring = new Float64Array(300)
+
+  add(value: number): void {
+    this.#ring[this.count++ % this.#ring.length] = value
+  }
+
+  spread(): Spread {
+    const sorted = this.#ring.slice(0, Math.min(this.count, this.#ring.length)).sort()
+    return { p50Ms: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99) }
+  }
+}
+
+const quantile = (sorted: Float64Array, q: number): number =>
+  sorted.length === 0 ? 0 : sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]!
 
 const zero: Totals = { at: 0, queries: 0, anyHit: 0, buckets: 0, askedBuckets: 0, withoutCache: 0, asked: 0 }
 

@@ -1,12 +1,11 @@
 /** Where the demo shows itself: redrawn in place on a terminal, lines anywhere else. */
-
+import { enterScreen, frameOf, leaveScreen } from '../core/text.ts'
 import { jsonLine, plainLine, summary } from './report.ts'
 import type { Picture } from './tally.ts'
 import { adminFlag, type DemoSetup, drawFrame } from './view.ts'
 
 /** The used part of process.stdout. */
 export interface Output {
-  readonly isTTY?: boolean
   readonly columns?: number
   readonly rows?: number
   write(text: string): unknown
@@ -21,24 +20,16 @@ export interface Display {
   close(picture: Picture, setup: DemoSetup): void
 }
 
-const enter = '\u001b[?1049h\u001b[?25l\u001b[?7l'
-const leave = '\u001b[?7h\u001b[?25h\u001b[?1049l'
-const home = '\u001b[H'
-const clearLine = '\u001b[K'
-const clearBelow = '\u001b[J'
-
-/** A frame is one write, every line cleared to its end: nothing flickers. */
 export function terminalDisplay(output: Output, hasColor: boolean): Display {
   return {
     firstMs: 400,
     everyMs: 500,
-    open: () => void output.write(enter),
+    open: () => void output.write(enterScreen),
     show(picture, setup) {
       const { columns = 80, rows = 24 } = output
-      const lines = drawFrame(picture, setup, { columns, rows, hasColor }).slice(0, rows)
-      output.write(`${home}${lines.map((line) => line + clearLine).join('\r\n')}${clearBelow}`)
+      output.write(frameOf(drawFrame(picture, setup, { columns, rows, hasColor })))
     },
-    close: (picture) => void output.write(`${leave}${summary(picture)}`),
+    close: (picture) => void output.write(`${leaveScreen}${summary(picture)}`),
   }
 }
 

@@ -1,7 +1,8 @@
 /** Draws a picture as lines of text. Pure: the result follows from the picture, the place and the size. */
 import { usualAdminAddress } from '../config/checks.ts'
 import type { Outcome } from '../core/decision.ts'
-import { bar, clock, compact, duration, intervalBar, percent, shorten } from './format.ts'
+import { type Colour, painted, shorten } from '../core/text.ts'
+import { bar, clock, compact, duration, intervalBar, percent } from './format.ts'
 import { isWarm } from './report.ts'
 import type { Picture, RecentRequest, Shares } from './tally.ts'
 
@@ -17,17 +18,11 @@ export interface Screen {
   readonly hasColor: boolean
 }
 
-type Ink = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan' | 'magenta'
-
-const codes: Readonly<Record<Ink, number>> = {
-  ...{ bold: 1, dim: 2, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 },
-}
-
-const inkOf: Readonly<Record<Outcome, Ink>> = {
+const colourOf: Readonly<Record<Outcome, Colour>> = {
   hit: 'green',
   partial: 'cyan',
   miss: 'yellow',
-  stale: 'magenta',
+  stale: 'violet',
   bypass: 'dim',
   refused: 'red',
   error: 'red',
@@ -70,11 +65,16 @@ export function drawFrame(picture: Picture, setup: DemoSetup, screen: Screen): s
   return [...upper, ...requests, ...lower].slice(0, screen.rows).map((line) => ` ${line}`.trimEnd())
 }
 
+interface DrawingOptions extends DemoSetup {
+  readonly width: number
+  readonly hasColor: boolean
+}
+
 class Drawing {
   readonly #picture: Picture
-  readonly #given: DemoSetup & { readonly width: number; readonly hasColor: boolean }
+  readonly #given: DrawingOptions
 
-  constructor(picture: Picture, given: DemoSetup & { readonly width: number; readonly hasColor: boolean }) {
+  constructor(picture: Picture, given: DrawingOptions) {
     this.#picture = picture
     this.#given = given
   }
@@ -120,7 +120,7 @@ class Drawing {
       `${name.padEnd(labelWidth)}${cells.map((text) => text.padStart(cell)).join('')}  ${meaning}`.trimEnd()
     const rows = this.#picture.outcomes.map(({ outcome, count, p50Ms, p99Ms }) => {
       const cells = [compact(count), duration(p50Ms), duration(p99Ms)]
-      return this.#ink(inkOf[outcome], line(outcome, cells, meanings[outcome]))
+      return this.#ink(colourOf[outcome], line(outcome, cells, meanings[outcome]))
     })
     const { direct } = this.#picture
     const cells = ['', duration(direct.p50Ms), duration(direct.p99Ms)]
@@ -156,7 +156,7 @@ class Drawing {
     const span = duration(question.end - question.start)
     const facts = `${duration(tookMs).padStart(8)}${span.padStart(6)}  `
     const query = shorten(question.query, width - 9 - barWidth - facts.length)
-    return `${this.#ink(inkOf[outcome], outcome.padEnd(9) + drawn)}${facts}${this.#ink('dim', query)}`
+    return `${this.#ink(colourOf[outcome], outcome.padEnd(9) + drawn)}${facts}${this.#ink('dim', query)}`
   }
 
   addresses(): string[] {
@@ -173,8 +173,8 @@ class Drawing {
     return `${lead}${this.#ink('bold', what)}${fits ? this.#ink('dim', rest) : ''}`
   }
 
-  #ink(ink: Ink, text: string): string {
-    return this.#given.hasColor ? `\u001b[${codes[ink]}m${text}\u001b[0m` : text
+  #ink(colour: Colour, text: string): string {
+    return this.#given.hasColor ? painted(text, colour) : text
   }
 }
 

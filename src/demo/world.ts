@@ -2,12 +2,13 @@
  * The process of the demo's database and viewers: the database in a thread of its own, so that its work does not show in the
  * latencies that the viewers measure.
  */
+import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Pool } from 'undici'
 import { systemClock as clock } from '../core/clock.ts'
 import { Crowd, formOf, type Visit } from './crowd.ts'
 import { type DemoQuery, probeHeader } from './database.ts'
-import type { FromDatabase, FromWorld, ToDatabase, ToWorld } from './messages.ts'
+import type { FromDatabase, ToDatabase, ToWorld } from './messages.ts'
 
 const auditedShare = 0.25
 const probedShare = 0.05
@@ -15,10 +16,8 @@ const probedShare = 0.05
 const afterwardsMs = 250
 
 const seed = Number(process.argv[2] ?? 1)
-const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-const database = new Worker(new URL(`./database-thread.${extension}`, import.meta.url), {
-  workerData: { seed },
-})
+const threadFile = join(import.meta.dirname, `database-thread${extname(import.meta.filename)}`)
+const database = new Worker(threadFile, { workerData: { seed } })
 const tell = (message: ToDatabase): void => database.postMessage(message)
 
 let databaseUrl = ''
@@ -27,7 +26,7 @@ let crowd: Crowd | undefined
 
 database.on('message', (message: FromDatabase) => {
   if (message.kind === 'listening') databaseUrl = message.url
-  process.send!(message satisfies FromWorld)
+  process.send!(message)
 })
 
 process.on('message', (message: ToWorld) => {

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Auditor, type Served, type Verdict } from '../../src/demo/audit.ts'
-import { createDemoDatabase } from '../../src/demo/database.ts'
+import { DemoDatabase } from '../../src/demo/database.ts'
 import { printMatrix } from '../../src/demo/print.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { ladder } from '../../src/ttl/ladder.ts'
 
 const now = Date.UTC(2026, 0, 15, 12)
-const database = createDemoDatabase({ clock: fakeClock(now) })
+const database = new DemoDatabase({ clock: fakeClock(now) })
 const auditor = new Auditor(database, ladder())
 
 /** The truth at `fetchedAt`, served `lagMs` later. */

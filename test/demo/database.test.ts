@@ -5,7 +5,7 @@ import type { WireRequest } from '../../src/backends/backend.ts'
 import { flavour } from '../../src/backends/prometheus/flavour.ts'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { longestLatenessMs } from '../../src/demo/arrivals.ts'
-import { createDemoDatabase, type DemoDatabase, probeHeader } from '../../src/demo/database.ts'
+import { DemoDatabase, probeHeader } from '../../src/demo/database.ts'
 import { printMatrix, printNumber } from '../../src/demo/print.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { pick, wholeNumber } from '../../src/testing/random.ts'
@@ -44,7 +44,7 @@ const request = (path: string, search = ''): WireRequest => ({
 /** One database per seed; its clock stands still, so that all parts of a query are sent at the same instant. */
 const worlds = new Map<number, DemoDatabase>()
 function world(seed: number): DemoDatabase {
-  const database = worlds.get(seed) ?? createDemoDatabase({ clock: fakeClock(now), seed })
+  const database = worlds.get(seed) ?? new DemoDatabase({ clock: fakeClock(now), seed })
   worlds.set(seed, database)
   return database
 }
@@ -133,13 +133,13 @@ test('a release replaces the pods: old series end, new ones begin', () => {
 })
 
 test('more points cost more; a probe is not load', () => {
-  const database = createDemoDatabase({ clock: fakeClock(now), latency: { baseMs: 5, perPointMs: 1 } })
+  const database = new DemoDatabase({ clock: fakeClock(now) })
   const range = { start: now - 9 * minute, end: now, step: minute }
   const narrow = database.answer(rangeRequest('queue_depth{job="search"}', range))
   const wide = database.answer(rangeRequest('queue_depth', range))
-  assert.deepEqual([narrow.costMs, wide.costMs], [5 + 10, 5 + 30])
+  assert.deepEqual([narrow.costMs, wide.costMs], [6 + 0.02 * 10, 6 + 0.02 * 30])
   database.answer({ ...rangeRequest('queue_depth', range), headers: [probeHeader, '1'] })
-  assert.deepEqual(database.load, { queries: 2, buckets: 20, bucketSeconds: 1200 })
+  assert.deepEqual(database.load, { bucketSeconds: 2 * 10 * 60 })
 })
 
 test('an unsupported query is refused in the form of Prometheus', () => {

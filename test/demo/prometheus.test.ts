@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { endScrape, firstScrape, isVisible, scrapeBefore, timeOf } from '../../src/demo/arrivals.ts'
-import { createDemoDatabase } from '../../src/demo/database.ts'
+import { DemoDatabase } from '../../src/demo/database.ts'
 import { createMetrics } from '../../src/demo/metrics.ts'
 import { printMatrix } from '../../src/demo/print.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
@@ -55,7 +55,7 @@ test('the answers of the demo database equal those of Prometheus', async (t) => 
   t.after(() => server.stop())
   const series = arrived()
   for (let i = 0; i < series.length; i += 20) await remoteWrite(server.url, series.slice(i, i + 20))
-  const database = createDemoDatabase({ clock: fakeClock(end), seed })
+  const database = new DemoDatabase({ clock: fakeClock(end), seed })
   for (const query of queries) {
     for (const stepMs of [15_000, 60_000, 437_000]) {
       const question = { query, start: start + hour, end, stepMs }

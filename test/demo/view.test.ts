@@ -21,7 +21,7 @@ const visitOf = (detail: string, tookMs: number): Visit => ({
 /** A minute and a half of a demo that does not vary. */
 async function scene() {
   const clock = fakeClock()
-  const load = { queries: 0, buckets: 0, bucketSeconds: 0 }
+  const load = { bucketSeconds: 0 }
   const tally = new Tally(clock, load)
   const tail = { ...question, start: end - 60_000 }
   load.bucketSeconds += 3615
@@ -145,7 +145,7 @@ test('no line is wider than the terminal, no frame higher, whatever the size', a
 })
 
 test('the first pictures of a demo say that it warms up, and nothing about the cache', () => {
-  const load = { queries: 0, buckets: 0, bucketSeconds: 0 }
+  const load = { bucketSeconds: 0 }
   const tally = new Tally(fakeClock(), load)
   const isWarming = () => {
     const text = drawFrame(tally.picture(), place, { columns: 80, rows: 24, hasColor: true }).join('\n')
@@ -163,7 +163,7 @@ test('the first pictures of a demo say that it warms up, and nothing about the c
 test('a terminal is left as it was found; colours only where wanted; lines have no control codes', async () => {
   const picture = await scene()
   const written: string[] = []
-  const output = { isTTY: true, columns: 80, rows: 24, write: (text: string) => written.push(text) }
+  const output = { columns: 80, rows: 24, write: (text: string) => written.push(text) }
   for (const hasColor of [true, false]) {
     written.length = 0
     const display = terminalDisplay(output, hasColor)

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
-import { ttlDatabasesOf } from '../../src/cli/admin-ttl.ts'
+import { ttlDatabasesOf } from '../../src/cli/admin.ts'
 import { startAdmin } from '../../src/proxy/admin/admin.ts'
 import type { BackendTtl } from '../../src/proxy/admin/ttl.ts'
 import { type ProxyServer, startServer } from '../../src/proxy/assembly/server.ts'

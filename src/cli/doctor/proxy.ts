@@ -2,47 +2,44 @@
 
 import { type Finding, found } from '../../core/finding.ts'
 import { version } from '../../version.ts'
-import { type AdminAddress, askAdmin, fetchJson } from '../admin-client.ts'
-import type { CommandIo } from '../command.ts'
-import { type ProxyIdentity, proxyText, type UpstreamStatus } from '../proxy-identity.ts'
+import { type AdminClient, type AdminReply, askAdmin, fetchJson } from '../admin-client.ts'
+import { Failure, orFailure } from '../exit-codes.ts'
+import { type ProxyStatus, proxyText, type UpstreamStatus } from '../proxy-identity.ts'
 import type { ShadowBackend, ShadowReport } from '../shadow-text.ts'
 import { bytesText, oneLine, secondsText } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
 import { readSamples, type Sample } from './samples.ts'
 import { bypassFinding, hitFinding, identityFindings, phaseFindings } from './traffic.ts'
 
-interface ProxyStatus extends ProxyIdentity {
-  readonly uptimeSeconds: number
-  readonly memory?: { readonly used: number; readonly limit: number }
-}
-
 const patienceMs = 5_000
 
 /** Findings, or undefined where no proxy answers. */
-export async function checkProxy(address: AdminAddress, io: CommandIo): Promise<Finding[] | undefined> {
-  const question = { io, patienceMs }
+export async function checkProxy(admin: AdminClient): Promise<Finding[] | undefined> {
+  const ask = (path: string) => orFailure(askAdmin(admin, path, { patienceMs }))
+  const read = <T>(path: string) => orFailure(fetchJson<T>(admin, path, { patienceMs }))
   // Needs no token: whatever fails after it is not for want of a listener.
-  if ('code' in (await askAdmin(address, '/-/healthy', question))) return undefined
-  const status = await fetchJson<ProxyStatus>(address, '/-/status', question)
-  if ('code' in status)
-    return [found('proxy').fail(`${status.sentence}.`, status.remedy ?? 'Look at its log.')]
+  if ((await ask('/-/healthy')) instanceof Failure) return undefined
+  const status = await read<ProxyStatus>('/-/status')
+  if (status instanceof Failure)
+    return [found('proxy').fail(`${status.message}.`, status.remedy ?? 'Look at its log.')]
   const [ready, shapes, metrics, shadow] = await Promise.all([
-    askAdmin(address, '/-/ready', question),
-    fetchJson<readonly TopShape[]>(address, '/-/shapes?limit=1000', question),
-    askAdmin(address, '/-/metrics', question),
-    fetchJson<ShadowReport>(address, '/-/shadow', question),
+    ask('/-/ready'),
+    read<readonly TopShape[]>('/-/shapes?limit=1000'),
+    ask('/-/metrics'),
+    read<ShadowReport>('/-/shadow'),
   ])
-  const samples = 'code' in metrics || metrics.status !== 200 ? [] : readSamples(metrics.text)
-  const rows = 'code' in shapes ? [] : shapes.data
+  const samples = metrics instanceof Failure || metrics.status !== 200 ? [] : readSamples(metrics.text)
+  const rows = shapes instanceof Failure ? [] : shapes
+  const shadows = shadow instanceof Failure ? [] : shadow.backends
   return [
-    versionFinding(status.data, address),
+    versionFinding(status, admin),
     readyFinding(ready),
-    ...outageFindings(status.data),
-    ...reloadFindings(status.data, samples),
-    ...pressureFindings(status.data, samples),
+    ...outageFindings(status),
+    ...reloadFindings(status, samples),
+    ...pressureFindings(status, samples),
     ...storeFindings(samples),
     ...segmentFindings(samples),
-    ...('code' in shadow ? [] : modeFindings(shadow.data.backends, status.data, io.clock.now())),
+    ...modeFindings(shadows, status, admin.io.clock.now()),
     hitFinding(samples),
     bypassFinding(samples),
     ...phaseFindings(rows),
@@ -50,9 +47,9 @@ export async function checkProxy(address: AdminAddress, io: CommandIo): Promise<
   ]
 }
 
-function versionFinding(status: ProxyStatus, address: AdminAddress): Finding {
+function versionFinding(status: ProxyStatus, admin: AdminClient): Finding {
   const about = found('proxy')
-  const text = `${proxyText(address, status)}, up ${secondsText(status.uptimeSeconds)}`
+  const text = `${proxyText(admin, status)}, up ${secondsText(status.uptimeSeconds ?? 0)}`
   if (status.version === version) return about.ok(`${text}.`)
   return about.warn(
     `${text}; this command is ${version}.`,
@@ -60,9 +57,9 @@ function versionFinding(status: ProxyStatus, address: AdminAddress): Finding {
   )
 }
 
-function readyFinding(ready: Awaited<ReturnType<typeof askAdmin>>): Finding {
+function readyFinding(ready: AdminReply | Failure): Finding {
   const about = found('readiness')
-  if ('code' in ready) return about.fail(`It does not answer: ${ready.sentence}.`, 'Look at its log.')
+  if (ready instanceof Failure) return about.fail(`It does not answer: ${ready.message}.`, 'Look at its log.')
   if (ready.status === 200) return about.ok('It is ready: every database has answered since it started.')
   return about.fail(`It is ${oneLine(ready.text)}.`, 'Until then requests fail; check the database.')
 }
@@ -146,26 +143,20 @@ function modeFindings(backends: readonly ShadowBackend[], status: ProxyStatus, n
   return backends.flatMap(({ backend, mode, since, verdict }) => {
     const about = found(`mode ${backend}`)
     const heldBack = status.backends?.find(({ name }) => name === backend)?.heldBack
-    if (heldBack !== undefined) return [about.ok(`It stays in shadow mode for now: ${oneLine(heldBack)}.`)]
-    if (mode === 'off') {
-      return [
-        about.warn('Caching is switched off.', `windowpane mode ${backend} on, or backends.${backend}.mode.`),
-      ]
-    }
+    if (heldBack !== undefined) return about.ok(`It stays in shadow mode for now: ${oneLine(heldBack)}.`)
+    const switchOn = `windowpane mode ${backend} on`
+    if (mode === 'off')
+      return about.warn('Caching is switched off.', `${switchOn}, or backends.${backend}.mode.`)
     if (mode !== 'shadow') return []
-    const forMs = since === undefined ? 0 : now - Date.parse(since)
     if (verdict === 'safe') {
-      return [
-        about.warn(
-          'It is in shadow mode, and the comparisons show that it is safe to switch on.',
-          `windowpane mode ${backend} on`,
-        ),
-      ]
+      const sentence = 'It is in shadow mode, and the comparisons show that it is safe to switch on.'
+      return about.warn(sentence, switchOn)
     }
+    const forMs = since === undefined ? 0 : now - Date.parse(since)
     if (forMs > dayMs) {
       const sentence = `It has been in shadow mode for ${secondsText(forMs / 1000)}: nothing is served from the cache.`
-      return [about.warn(sentence, 'windowpane shadow report shows the obstacles.')]
+      return about.warn(sentence, 'windowpane shadow report shows the obstacles.')
     }
-    return [about.ok('It is in shadow mode; windowpane shadow report shows its state.')]
+    return about.ok('It is in shadow mode; windowpane shadow report shows its state.')
   })
 }
