@@ -201,14 +201,10 @@ export const section = <K extends Keys>(
 
 export const named = <T>(
   entry: (Section | Variants | List) & Typed<T, ''>,
-  given: { readonly expected: string; readonly builtIn?: readonly string[]; readonly min?: number },
+  given: Pick<Named, 'expected'> & Partial<Pick<Named, 'builtIn' | 'min'>>,
 ): Named<Readonly<Record<string, T>>> => ({
-  kind: 'named',
-  suffix: '',
-  entry,
-  builtIn: given.builtIn ?? [],
-  expected: given.expected,
-  min: given.min ?? 0,
+  ...{ kind: 'named', suffix: '', entry, builtIn: [], min: 0 },
+  ...given,
 })
 
 export const list = <T>(item: Type & Typed<T, string>, min = 0): List<readonly T[]> => ({

@@ -1,6 +1,7 @@
 /** Finds out, at the start, of which kind each database is whose type is not written. */
 import { type KindName, kindByPort } from '../backends/kinds.ts'
 import type { Clock } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import { connectTo, recognise } from './probe.ts'
 import type { BackendConfig, Config } from './schema.ts'
 
@@ -36,19 +37,15 @@ async function detect(backend: BackendConfig, clock: Clock): Promise<Detected> {
 
 /** Undefined where it does not answer in time. */
 async function kindAt(backend: BackendConfig, url: string, clock: Clock): Promise<KindName | undefined> {
-  const patience = Promise.withResolvers<undefined>()
-  const timer = clock.after(patienceMs, () => patience.resolve(undefined))
   try {
     const database = await connectTo(backend, url, patienceMs)
     try {
-      const found = await Promise.race([recognise(database, backend, url), patience.promise])
-      return found?.isGuessed === false ? found.kind : undefined
+      const found = await inTime(recognise(database, backend, url), clock, patienceMs)
+      return found.isGuessed ? undefined : found.kind
     } finally {
       await database.close()
     }
   } catch {
     return undefined
-  } finally {
-    timer.cancel()
   }
 }

@@ -1,6 +1,7 @@
 /** Splits a command line into a command's own flags, the keys of the configuration, and the rest. */
 import { flagTarget } from './names.ts'
 import type { Flag } from './overrides.ts'
+import { bool } from './scalars.ts'
 import { definition } from './schema.ts'
 
 export interface SplitArguments {
@@ -53,7 +54,6 @@ export function splitArguments(
 function takesNext(kind: 'switch' | 'value' | undefined, name: string, next: string | undefined): boolean {
   if (next === undefined || next.startsWith('--') || kind === 'switch') return false
   if (kind === 'value') return true
-  const type = flagTarget(definition, name.split('.'))?.type
-  const isSwitch = type?.kind === 'scalar' && type.label === 'true or false'
+  const isSwitch = flagTarget(definition, name.split('.'))?.type === bool
   return !isSwitch || next === 'true' || next === 'false'
 }

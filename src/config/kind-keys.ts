@@ -24,9 +24,7 @@ export function keysAreOfItsKind(kinds: Kinds): Check {
       if (kind === undefined) return
       for (const [name, key] of own.filter(([each]) => !hasKey(kind, each))) {
         const owners = Object.values(kinds).filter((each) => hasKey(each, name))
-        const labels = owners.map(({ label }) => label).join(' and ')
-        for (const path of changedIn(name, key, values))
-          report(path, `has an effect only with ${labels}, and this is ${kind.label}`)
+        for (const path of changedIn(name, key, values)) report(path, onlyWith(owners, kind))
       }
     },
   }
@@ -46,12 +44,16 @@ export function exceptionsAreOfItsKind(kinds: Excepting): Check {
       for (const name of names) {
         if (values[name] === usual[name] || kind.exceptions?.includes(name)) continue
         const able = Object.values(kinds).filter(({ exceptions }) => exceptions?.includes(name))
-        const labels = able.map(({ label }) => label).join(' and ')
-        report(name, `has an effect only with ${labels}, and this is ${kind.label}`)
+        report(name, onlyWith(able, kind))
       }
     },
   }
 }
+
+type Labelled = Pick<DatabaseKind, 'label'>
+
+const onlyWith = (able: readonly Labelled[], kind: Labelled): string =>
+  `has an effect only with ${able.map(({ label }) => label).join(' and ')}, and this is ${kind.label}`
 
 const hasKey = ({ section }: Kinds[string], name: string): boolean => Object.hasOwn(section.keys, name)
 

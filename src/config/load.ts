@@ -8,7 +8,7 @@ import { frameOf, maskedLines } from './frame.ts'
 import { environmentOverrides, type Flag, flagOverrides, type Override, overlay } from './overrides.ts'
 import { Reader } from './read.ts'
 import { type Config, definition } from './schema.ts'
-import { describeSource, isNothing, type Problem, type Raw, type Source } from './source.ts'
+import { describeSource, isNothing, type Problem, type Raw, rawText, type Source } from './source.ts'
 import { maxTextLength, parseYaml } from './yaml.ts'
 
 export interface LoadOptions {
@@ -112,20 +112,11 @@ const namesIn =
     return [...new Set([...builtIn, ...(written?.kind === 'map' ? written.entries.keys() : [])])]
   }
 
-const argumentOverride = (upstream: string | undefined): Override[] =>
-  upstream === undefined
-    ? []
-    : [
-        {
-          path: ['backends', 'main', 'url'],
-          raw: {
-            kind: 'scalar',
-            value: upstream,
-            isText: true,
-            source: { kind: 'argument', name: 'the URL given', key: 'backends.main.url' },
-          },
-        },
-      ]
+const argumentOverride = (upstream: string | undefined): Override[] => {
+  if (upstream === undefined) return []
+  const source: Source = { kind: 'argument', name: 'the URL given', key: 'backends.main.url' }
+  return [{ path: ['backends', 'main', 'url'], raw: rawText(upstream, source) }]
+}
 
 /** As one reads: environment and flags first, then the file from top to bottom. */
 function inOrder(problems: readonly Problem[]): Problem[] {

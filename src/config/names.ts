@@ -3,6 +3,7 @@
  * `--limits.max-stale` as a flag. Names and indices of entries replace `<name>` and `<n>`.
  */
 import { type Key, type Keys, namePattern, type Type, type Variants } from './definition.ts'
+import { join } from './words.ts'
 
 export const environmentPrefix = 'WINDOWPANE_'
 
@@ -29,11 +30,11 @@ export function rowsOf(type: Type, path = '', of: readonly string[] = []): Row[]
     case 'section':
       return rowsOfKeys(type.keys, path, of)
     case 'named':
-      return rowsOf(type.entry, below(path, '<name>'), of)
+      return rowsOf(type.entry, join(path, '<name>'), of)
     case 'variants':
       return rowsOfVariants(type, path)
     case 'list':
-      return type.item.kind === 'scalar' ? [] : rowsOf(type.item, below(path, '<n>'), of)
+      return type.item.kind === 'scalar' ? [] : rowsOf(type.item, join(path, '<n>'), of)
     case 'scalar':
       return []
   }
@@ -41,7 +42,7 @@ export function rowsOf(type: Type, path = '', of: readonly string[] = []): Row[]
 
 function rowsOfKeys(keys: Keys, path: string, of: readonly string[]): Row[] {
   return Object.entries(keys).flatMap(([name, key]) => {
-    const at = below(path, name)
+    const at = join(path, name)
     const { type } = key
     const isValue = type.kind === 'scalar' || (type.kind === 'list' && type.item.kind === 'scalar')
     const needsRestart = key.apply === 'restart'
@@ -53,7 +54,7 @@ function rowsOfKeys(keys: Keys, path: string, of: readonly string[]): Row[] {
 /** A key that several types have is one row. */
 function rowsOfVariants({ tag, cases }: Variants, path: string): Row[] {
   const rows = new Map<string, Row>([
-    ['', { path: below(path, 'type'), key: tag, of: [], needsRestart: tag.apply === 'restart' }],
+    ['', { path: join(path, 'type'), key: tag, of: [], needsRestart: tag.apply === 'restart' }],
   ])
   for (const [name, type] of Object.entries(cases)) {
     for (const row of rowsOf(type, path, [name])) {
@@ -63,8 +64,6 @@ function rowsOfVariants({ tag, cases }: Variants, path: string): Row[] {
   }
   return [...rows.values()]
 }
-
-const below = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
 const nameMatcher = new RegExp(namePattern)
 

@@ -134,23 +134,17 @@ export function objectWarnings(
 ): readonly string[] {
   const usual = new Map(Object.values(kinds).flatMap(({ endpoints = {} }) => Object.entries(endpoints)))
   return Object.entries(backends).flatMap(([name, { objects }]) => {
-    const of = Object.entries(objects.endpoints).map(([each, given]) => ({
-      ...{ given, at: `backends.${name}.objects.endpoints.${each}` },
-      revalidateMs: given.revalidateMs ?? second * (usual.get(each)?.revalidateSeconds ?? 0),
-    }))
-    const paths = objects.paths.map((given, i) => ({
-      ...{
-        given,
-        at: `backends.${name}.objects.paths.${i}`,
-        revalidateMs: given.revalidateMs ?? 60 * second,
-      },
-    }))
-    return [...of, ...paths].flatMap(({ given, at, revalidateMs }) =>
-      given.retentionMs === undefined || given.retentionMs >= leastRetentions * revalidateMs
-        ? []
-        : [
-            `${at}.retention is less than ${leastRetentions} times revalidate (${formatDuration(revalidateMs)}): such answers are collected before they can help in an outage`,
-          ],
+    const at = `backends.${name}.objects`
+    const endpoints = Object.entries(objects.endpoints).map(([each, given]) =>
+      retentionWarning(`${at}.endpoints.${each}`, given, usual.get(each)?.revalidateSeconds ?? 0),
     )
+    const paths = objects.paths.map((given, i) => retentionWarning(`${at}.paths.${i}`, given, 60))
+    return [...endpoints, ...paths].filter((warning) => warning !== undefined)
   })
+}
+
+function retentionWarning(at: string, given: EndpointConfig, usualSeconds: number): string | undefined {
+  const { retentionMs, revalidateMs = second * usualSeconds } = given
+  if (retentionMs === undefined || retentionMs >= leastRetentions * revalidateMs) return undefined
+  return `${at}.retention is less than ${leastRetentions} times revalidate (${formatDuration(revalidateMs)}): such answers are collected before they can help in an outage`
 }

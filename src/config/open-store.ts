@@ -7,7 +7,7 @@ import { kindOfStore } from '../stores/kinds.ts'
 import { storeUrlForms } from '../stores/url.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { Reader } from './read.ts'
-import type { RawMap, Source } from './source.ts'
+import { type RawMap, rawText, type Source } from './source.ts'
 import { type StoreConfig, storeSection } from './store-types.ts'
 
 /** Absent options have the default of the proxy: its limits, and the published ladder for the settled age. */
@@ -36,8 +36,8 @@ const source: Source = { kind: 'argument', name: 'the URL given' }
 /** Throws a WindowpaneError where it is not the URL of a store. */
 export function readStoreUrl(url: string): StoreConfig {
   const reader = new Reader(() => [])
-  const value = { kind: 'scalar', value: url, isText: true, source } as const
-  const map: RawMap = { kind: 'map', entries: new Map([['url', { keySource: source, value }]]), source }
+  const entry = { keySource: source, value: rawText(url, source) }
+  const map: RawMap = { kind: 'map', entries: new Map([['url', entry]]), source }
   const config = reader.read(storeSection, map, '') as StoreConfig
   const [problem] = reader.problems
   if (problem === undefined) return config

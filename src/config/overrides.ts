@@ -11,7 +11,8 @@ import {
   rowsOf,
   type Target,
 } from './names.ts'
-import { byDefault, isNothing, type Problem, type Raw, type RawMap, type Source } from './source.ts'
+import { bool } from './scalars.ts'
+import { emptyMap, isNothing, type Problem, type Raw, type RawMap, rawText, type Source } from './source.ts'
 import { parseYaml } from './yaml.ts'
 
 export interface Override {
@@ -33,6 +34,12 @@ interface Overrides {
   readonly problems: readonly Problem[]
 }
 
+const overridesOf = (given: readonly (Override | Problem)[]): Overrides => ({
+  // A whole map is laid before its parts, whatever their names sort like.
+  overrides: given.filter((one) => 'raw' in one).sort((a, b) => a.path.length - b.path.length),
+  problems: given.filter((one) => 'message' in one),
+})
+
 type Names = (section: string) => readonly string[]
 
 /** Kubernetes describes services of the same name in variables of its own. */
@@ -46,25 +53,21 @@ export function environmentOverrides(
   env: Readonly<Record<string, string | undefined>>,
   names: Names,
 ): Overrides {
-  const found: Override[] = []
-  const problems: Problem[] = []
-  for (const [name, text] of Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (text === undefined || !name.startsWith(environmentPrefix) || serviceLink.test(name)) continue
-    const source: Source = { kind: 'env', name }
-    const targets = environmentTargets(definition, name.slice(environmentPrefix.length).split('_'))
-    const target = targets.find(({ path }) => names(path[0]!).includes(path[1]!)) ?? targets[0]
-    if (target !== undefined) add(givenValue(target, text, source), found, problems)
-    else problems.push(...unknownVariable(definition, source, { name, names }))
-  }
-  // A whole map is laid before its parts, whatever their names sort like.
-  return { overrides: found.sort((a, b) => a.path.length - b.path.length), problems }
+  const variables = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1))
+  return overridesOf(
+    variables.flatMap(([name, text]) => {
+      if (text === undefined || !name.startsWith(environmentPrefix) || serviceLink.test(name)) return []
+      const source: Source = { kind: 'env', name }
+      const targets = environmentTargets(definition, name.slice(environmentPrefix.length).split('_'))
+      const target = targets.find(({ path }) => names(path[0]!).includes(path[1]!)) ?? targets[0]
+      return target === undefined
+        ? unknownVariable(definition, names, name)
+        : givenValue(target, text, source)
+    }),
+  )
 }
 
-function unknownVariable(
-  definition: Section,
-  source: Source,
-  { name, names }: { name: string; names: Names },
-): Problem[] {
+function unknownVariable(definition: Section, names: Names, name: string): Problem[] {
   const known = knownPaths(definition, names).map(environmentName)
   const suggestion = nearest(
     name.slice(environmentPrefix.length),
@@ -74,34 +77,28 @@ function unknownVariable(
   const isNear = suggestion !== undefined && distance(name, environmentPrefix + suggestion) <= 2
   if (!isOurs && !isNear) return []
   const meant = suggestion === undefined ? {} : { suggestion: environmentPrefix + suggestion }
-  return [{ path: '', source, message: 'no key of the configuration has this variable', ...meant }]
+  const message = 'no key of the configuration has this variable'
+  return [{ path: '', source: { kind: 'env', name }, message, ...meant }]
 }
 
 export function flagOverrides(definition: Section, flags: readonly Flag[], names: Names): Overrides {
-  const found: Override[] = []
-  const problems: Problem[] = []
-  for (const { name, typed = name, value } of flags) {
-    const target = flagTarget(definition, name.split('.'))
-    const key = target === undefined ? {} : { key: target.path.join('.') }
-    const source: Source = { kind: 'flag', name: `--${typed.slice(0, 80)}`, ...key }
-    const isSwitch = target?.type.kind === 'scalar' && target.type.label === 'true or false'
-    const text = value ?? (isSwitch ? 'true' : undefined)
-    if (target === undefined) problems.push(unknownFlag(definition, source, { name, names }))
-    else if (text === undefined)
-      problems.push({ path: target.path.join('.'), source, message: 'needs a value' })
-    else add(givenValue(target, text, source), found, problems)
-  }
-  return { overrides: found.sort((a, b) => a.path.length - b.path.length), problems }
-}
-
-function unknownFlag(
-  definition: Section,
-  source: Source,
-  { name, names }: { name: string; names: Names },
-): Problem {
-  const suggestion = nearest(`--${name}`, knownPaths(definition, names).map(flagName))
-  const meant = suggestion === undefined ? {} : { suggestion }
-  return { path: '', source, message: 'no key of the configuration has this flag', ...meant }
+  return overridesOf(
+    flags.map(({ name, typed = name, value }) => {
+      const shown = `--${typed.slice(0, 80)}`
+      const target = flagTarget(definition, name.split('.'))
+      if (target === undefined) {
+        const suggestion = nearest(`--${name}`, knownPaths(definition, names).map(flagName))
+        const message = 'no key of the configuration has this flag'
+        const source: Source = { kind: 'flag', name: shown }
+        return { path: '', source, message, ...(suggestion !== undefined && { suggestion }) }
+      }
+      const path = target.path.join('.')
+      const source: Source = { kind: 'flag', name: shown, key: path }
+      const text = value ?? (target.type === bool ? 'true' : undefined)
+      if (text === undefined) return { path, source, message: 'needs a value' }
+      return givenValue(target, text, source)
+    }),
+  )
 }
 
 function knownPaths(definition: Section, names: Names): string[] {
@@ -112,15 +109,10 @@ function knownPaths(definition: Section, names: Names): string[] {
   })
 }
 
-function add(value: Override | Problem, found: Override[], problems: Problem[]): void {
-  if ('raw' in value) found.push(value)
-  else problems.push(value)
-}
-
 /** A list or a map is written as YAML: `[a, b]`, `{ key: value }`. */
 function givenValue({ path, type }: Target, text: string, source: Source): Override | Problem {
   const isPlain = type.kind === 'scalar' || (type.kind === 'list' && !/^\s*[[-]/.test(text))
-  if (isPlain) return { path, raw: { kind: 'scalar', value: text, isText: true, source } }
+  if (isPlain) return { path, raw: rawText(text, source) }
   const { raw, problems } = parseYaml(text, () => source)
   const [problem] = problems
   if (problem !== undefined) return { ...problem, path: path.join('.') }
@@ -154,9 +146,6 @@ function put(raw: Raw | undefined, path: readonly string[], value: Raw): Raw | s
   const laid = putItem(raw.kind === 'list' ? raw.items : [raw], [first, ...rest], value)
   return typeof laid === 'string' ? laid : { ...laid, source: raw.source }
 }
-
-/** Not written in the file: a part of it was set from elsewhere. */
-const emptyMap: RawMap = { kind: 'map', entries: new Map(), source: byDefault }
 
 function putEntry(map: RawMap, [first, ...rest]: readonly string[], value: Raw): RawMap | string {
   const before = map.entries.get(first!)

@@ -31,21 +31,14 @@ const longCap = key(duration(), 24 * hour, { meaning: 'the longest TTL' })
 
 const falls = 'a TTL must never fall as a bucket grows older, because lookups rely on it'
 
-const risesToCap: Check = {
-  run(value: { floorMs: number; capMs: number }, report) {
-    if (value.floorMs > value.capMs) {
-      const { floorMs: low, capMs: high } = value
-      report('floor', `${formatDuration(low)} is longer than the cap of ${formatDuration(high)}: ${falls}`)
-    }
-  },
-}
-
-const floorFitsCap: Check = {
+const floorFitsCap = (why = ''): Check => ({
   run({ floorMs: low, capMs: high }: { floorMs?: number; capMs?: number }, report) {
     if (low !== undefined && high !== undefined && low > high)
-      report('floor', `${formatDuration(low)} is longer than the cap of ${formatDuration(high)}`)
+      report('floor', `${formatDuration(low)} is longer than the cap of ${formatDuration(high)}${why}`)
   },
-}
+})
+
+const risesToCap = floorFitsCap(`: ${falls}`)
 
 const risesByStep: Check = {
   run(value: { floorMs: number; steps: readonly Step[] }, report) {
@@ -103,7 +96,7 @@ export const policySection = variants(
         floor: optional(duration(), 'no TTL is shorter than this, even if that breaks the budget'),
         cap: optional(duration(), 'no TTL is longer than this'),
       },
-      { checks: [floorFitsCap] },
+      { checks: [floorFitsCap()] },
     ),
     learned: section(
       {
@@ -115,7 +108,7 @@ export const policySection = variants(
             'from this age on a bucket is settled: it is kept also where it is empty, and probed for corrections',
         }),
       },
-      { checks: [floorFitsCap] },
+      { checks: [floorFitsCap()] },
     ),
   },
   'ladder',

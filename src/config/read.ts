@@ -18,6 +18,7 @@ import { environmentName } from './names.ts'
 import { withImpliedType, withShorthand, withSingleValue } from './shorthand.ts'
 import {
   byDefault,
+  emptyMap,
   isNothing,
   type Problem,
   type Raw,
@@ -31,7 +32,6 @@ const nameMatcher = new RegExp(namePattern)
 const noMerging = 'merge keys are not used here: write the keys out, or use an alias (*) for a whole value'
 /** A file may be read by others, and flags are seen by everybody who lists processes. */
 const mayHoldSecrets = ({ kind }: Source): boolean => kind === 'env' || kind === 'argument'
-const emptyMap: RawMap = { kind: 'map', entries: new Map(), source: byDefault }
 
 export class Reader {
   readonly problems: Problem[] = []
@@ -90,7 +90,7 @@ export class Reader {
 
   #section(type: Section, map: RawMap | undefined, path: string, tag?: string): unknown {
     if (map === undefined) return undefined
-    this.#refuseUnknown(type, map, { path, ...(tag === undefined ? {} : { tag }) })
+    this.#refuseUnknown(type, map, { path, tag })
     const value: Record<string, unknown> = tag === undefined ? {} : { type: tag }
     for (const [name, key] of Object.entries(type.keys)) {
       value[propertyOf(name, key)] = this.#key(key, map.entries.get(name)?.value, join(path, name))
@@ -109,7 +109,7 @@ export class Reader {
     )
   }
 
-  #refuseUnknown(type: Section, map: RawMap, { path, tag }: { path: string; tag?: string }): void {
+  #refuseUnknown(type: Section, map: RawMap, { path, tag }: { path: string; tag: string | undefined }): void {
     const known = tag === undefined ? Object.keys(type.keys) : ['type', ...Object.keys(type.keys)]
     for (const [name, { keySource }] of map.entries) {
       if (known.includes(name)) continue
@@ -188,11 +188,8 @@ export class Reader {
   }
 
   #list(type: List, raw: Raw | undefined, path: string): unknown {
-    if (raw !== undefined && raw.kind === 'map') {
-      return void this.#addProblem(path, `expected a list, got ${shownRaw(raw)}`)
-    }
     const isOne = raw?.kind === 'scalar' && raw.value !== null
-    if (isOne && type.item.kind !== 'scalar') {
+    if (raw?.kind === 'map' || (isOne && type.item.kind !== 'scalar')) {
       return void this.#addProblem(path, `expected a list, got ${shownRaw(raw)}`)
     }
     const items = raw?.kind === 'list' ? raw.items : isOne ? [raw] : []
@@ -218,13 +215,8 @@ export class Reader {
   #refuse(type: Scalar, value: Plain, { path, raw }: { path: string; raw: RawScalar }): void {
     const suggestion =
       type.guess?.(value) ?? (type.choices ? nearest(String(value), type.choices) : undefined)
-    this.#addProblem(
-      path,
-      `expected ${type.expected}, got ${type.label === 'secret' ? 'another' : shownRaw(raw)}`,
-      {
-        suggestion,
-      },
-    )
+    const got = type.label === 'secret' ? 'another' : shownRaw(raw)
+    this.#addProblem(path, `expected ${type.expected}, got ${got}`, { suggestion })
   }
 
   #checkName(section: string, name: string, path: string): void {

@@ -6,11 +6,11 @@ import type { Identity } from '../engine/http/identity.ts'
 import type { DatabaseOptions } from '../proxy/assembly/options.ts'
 import type { QuotaTerms } from '../proxy/quotas/terms.ts'
 import type { Rule, RuleSubject, Settings, Terms } from '../proxy/request/settings.ts'
+import { stretched } from '../ttl/stretched.ts'
 import { wholeSettingsOf } from './objects-section.ts'
 import { policyOf } from './policy-types.ts'
 import { hasQuotas, limitOf, type QuotasConfig } from './quotas-section.ts'
 import type { BackendConfig, Config, MatcherConfig, RuleConfig } from './schema.ts'
-import { withSettledAge } from './settled-age.ts'
 
 export interface DatabaseParts {
   /** The kind of each database. */
@@ -55,6 +55,28 @@ export function databasesOf(config: Config, parts: DatabaseParts): Promise<Datab
   })
   return Promise.all(made)
 }
+
+/**
+ * Settings of a database whose data changes later than policies assume. The same object for the same settings: a change of
+ * settings is seen by that.
+ */
+function withSettledAge(configured: () => Settings, settledAgeMs: number): () => Settings {
+  if (settledAgeMs === 0) return configured
+  let seen: Settings | undefined
+  let changed: Settings
+  return () => {
+    const settings = configured()
+    if (settings !== seen) {
+      const rules = settings.rules.map((rule) => ({ ...rule, terms: settledTerms(rule.terms, settledAgeMs) }))
+      changed = { ...settings, terms: settledTerms(settings.terms, settledAgeMs), rules }
+      seen = settings
+    }
+    return changed
+  }
+}
+
+const settledTerms = <T extends Partial<Terms>>(terms: T, settledAgeMs: number): T =>
+  terms.policy === undefined ? terms : { ...terms, policy: stretched(terms.policy, settledAgeMs) }
 
 export function settingsOf(config: Config): ReadonlyMap<string, Settings> {
   const quota = hasQuotas(config.quotas) ? quotaOf(config.quotas) : undefined

@@ -1,6 +1,6 @@
 /** Values that stand for several keys, or for a key below: `url: lmdb:/x?size=1GiB` is `type: lmdb`, `path: /x` and `size: 1GiB`. */
 import type { Plain, Section, Type, Variants } from './definition.ts'
-import type { Raw, RawEntry, RawMap, RawScalar } from './source.ts'
+import { type Raw, type RawEntry, type RawMap, rawText } from './source.ts'
 import { shownRaw } from './words.ts'
 
 export interface ShorthandProblem {
@@ -13,8 +13,8 @@ export interface ShorthandProblem {
 export function withImpliedType({ implied }: Variants, map: RawMap): RawMap {
   const given = implied && map.entries.get(implied.key)?.value
   if (implied === undefined || given === undefined || map.entries.has('type')) return map
-  const value: RawScalar = { kind: 'scalar', value: implied.type, isText: true, source: given.source }
-  return { ...map, entries: new Map([...map.entries, ['type', { keySource: given.source, value }]]) }
+  const entry = { keySource: given.source, value: rawText(implied.type, given.source) }
+  return { ...map, entries: new Map([...map.entries, ['type', entry]]) }
 }
 
 /** The map that a single value stands for, in a section that has a shorthand. */
@@ -38,7 +38,7 @@ export function withShorthand(type: Variants, map: RawMap): RawMap | ShorthandPr
   const entries = new Map<string, RawEntry>(map.entries)
   for (const [name, text] of keys) {
     const own = map.entries.get(name)?.value
-    const value: RawScalar = { kind: 'scalar', value: text, isText: true, source: raw.source }
+    const value = rawText(text, raw.source)
     if (own === undefined) entries.set(name, { keySource: raw.source, value })
     else if (isSecret(type, keys.get('type'), name)) {
       return { key: name, message: `is set as well by "${key}": set one of them` }

@@ -49,6 +49,14 @@ export interface RawEntry {
 
 export type Raw = RawScalar | RawList | RawMap
 
+/** Text that stands for a value of any type. */
+export const rawText = (value: string, source: Source): RawScalar => ({
+  ...{ kind: 'scalar', value, isText: true, source },
+})
+
+/** A map that is not written anywhere. */
+export const emptyMap: RawMap = { kind: 'map', entries: new Map(), source: byDefault }
+
 export const isNothing = (raw: Raw | undefined): boolean =>
   raw === undefined || (raw.kind === 'scalar' && raw.value === null)
 

@@ -1,5 +1,4 @@
 /** The section of a store: the keys of its kind, which a URL may set as well. */
-import { withoutCredentials } from '../core/url.ts'
 import { usualLeaseMs } from '../engine/cell-claims.ts'
 import type { StoreKind } from '../stores/kind.ts'
 import { type StoreKindName, storeKindNames, storeKinds } from '../stores/kinds.ts'
@@ -15,20 +14,19 @@ import {
   variants,
 } from './definition.ts'
 import { duration } from './scalars.ts'
-
-const userInfo = /^[^/?#]*\/\/[^/?#]*@/
+import { hasUserInfo, shownUrl, textual } from './text-scalars.ts'
 
 /** `schemes`: the schemes of one kind. A scheme that no kind has is reported once, when the URL is expanded. */
 const storeUrl = (schemes: readonly string[]): Scalar<string, ''> => ({
-  kind: 'scalar',
-  suffix: '',
-  label: 'URL of a store',
-  expected: `the URL of a store, such as ${storeUrlForms.join(' or ')}`,
-  json: { type: 'string', pattern: `^(?:${schemes.join('|')}):` },
+  ...textual({
+    label: 'URL of a store',
+    expected: `the URL of a store, such as ${storeUrlForms.join(' or ')}`,
+    pattern: `^(?:${schemes.join('|')}):`,
+  }),
   parse: (value) => (typeof value === 'string' ? value : undefined),
-  show: (value) => (userInfo.test(value) ? withoutCredentials(value) : value),
+  show: shownUrl,
   credentials: (value) =>
-    userInfo.test(String(value))
+    hasUserInfo(value)
       ? 'a URL here must not hold a user or a password: set it in the environment instead'
       : undefined,
 })

@@ -2,7 +2,7 @@
 import { stars } from '../core/secrets.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { zoneOf } from '../core/zone.ts'
-import type { Refusal, Scalar } from './definition.ts'
+import type { Plain, Refusal, Scalar } from './definition.ts'
 import { Pattern } from './pattern.ts'
 import { Secret } from './secret.ts'
 
@@ -85,6 +85,9 @@ const withoutScheme = new RegExp(`^${hostAndPort}(?:/|$)`)
 const wholeUrl = /^https?:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/
 
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/
+export const hasUserInfo = (value: Plain): boolean => userInfo.test(String(value))
+/** A URL as it may be shown. */
+export const shownUrl = (value: string): string => (hasUserInfo(value) ? withoutCredentials(value) : value)
 
 export const url: Scalar<string, ''> = {
   ...textual({
@@ -97,7 +100,7 @@ export const url: Scalar<string, ''> = {
     const whole = withoutScheme.test(value) ? `http://${value}` : value
     return wholeUrl.test(whole) && URL.canParse(whole) ? whole : undefined
   },
-  show: (value) => (userInfo.test(value) ? withoutCredentials(value) : value),
+  show: shownUrl,
   guess(value) {
     if (typeof value !== 'string') return undefined
     // Superset's way to name a Druid.
@@ -106,7 +109,7 @@ export const url: Scalar<string, ''> = {
     return /^[\w.-]+(:\d+)?(\/\S*)?$/.test(value) ? `http://${value}` : undefined
   },
   credentials: (value) =>
-    userInfo.test(String(value))
+    hasUserInfo(value)
       ? 'a URL here must not hold a user or a password: set auth.username and auth.passwordFile instead'
       : undefined,
 }
@@ -120,10 +123,10 @@ export const collectorUrl: Scalar<string, ''> = {
   expected: 'the URL of an OpenTelemetry collector, such as http://collector:4318',
   json: { type: 'string', pattern: collectorPattern },
   parse: (value) => {
-    if (userInfo.test(String(value))) return { refused: collectorCredentials }
+    if (hasUserInfo(value)) return { refused: collectorCredentials }
     return withoutScheme.test(String(value)) ? undefined : url.parse(value)
   },
-  credentials: (value) => (userInfo.test(String(value)) ? collectorCredentials : undefined),
+  credentials: (value) => (hasUserInfo(value) ? collectorCredentials : undefined),
 }
 
 /** Lookarounds and backreferences, as people know them from other engines. */

@@ -16,11 +16,11 @@ export interface Leaf {
 
 /** Every value that is in force. */
 export function leavesOf({ config, sources }: LoadedConfig): Leaf[] {
-  const leaves: Leaf[] = []
-  walk({ type: definition, value: config, path: '' }, (path, value) => {
-    leaves.push({ path, value, source: describeSource(sourceOf(sources, path)) })
-  })
-  return leaves
+  const below = ({ type, value, path }: ConfigNode): Leaf[] =>
+    type.kind === 'scalar'
+      ? [{ path, value: shown(type, value), source: sourceOf(sources, path) }]
+      : partsOf({ type, value }).flatMap((part) => below({ ...part, path: join(path, part.name) }))
+  return below({ type: definition, value: config, path: '' })
 }
 
 interface ConfigNode {
@@ -29,13 +29,8 @@ interface ConfigNode {
   readonly path: string
 }
 
-const sourceOf = (sources: ReadonlyMap<string, Source>, path: string): Source =>
-  sources.get(path) ?? byDefault
-
-function walk(node: ConfigNode, onValue: (path: string, value: Plain | null) => void): void {
-  if (node.type.kind === 'scalar') onValue(node.path, shown(node.type, node.value))
-  else for (const { name, ...part } of partsOf(node)) walk({ ...part, path: join(node.path, name) }, onValue)
-}
+const sourceOf = (sources: ReadonlyMap<string, Source>, path: string): string =>
+  describeSource(sources.get(path) ?? byDefault)
 
 interface Part {
   readonly name: string
@@ -77,37 +72,23 @@ export const shown = (type: Type, value: unknown): Plain | null =>
 
 /** The effective configuration as a file that can be loaded again, each value with its source behind it. */
 export function printConfig({ config, sources }: LoadedConfig): string {
-  const printer = new Printer(sources)
-  return `${printer.parts({ type: definition, value: config, path: '' }, '').join('\n')}\n`
+  const linesOf = (node: ConfigNode, indent: string): string[] =>
+    partsOf(node).flatMap((part) => {
+      const head = node.type.kind === 'list' ? '-' : `${part.name}:`
+      const path = join(node.path, part.name)
+      const from = `# ${sourceOf(sources, path)}`
+      if (part.type.kind === 'scalar') return indent + scalarLine(part, head, from)
+      const below = linesOf({ ...part, path }, `${indent}  `)
+      if (below.length === 0) return `${indent}${head} ${part.type.kind === 'list' ? '[]' : '{}'}  ${from}`
+      return [indent + head, ...below]
+    })
+  return `${linesOf({ type: definition, value: config, path: '' }, '').join('\n')}\n`
 }
 
-class Printer {
-  readonly #sources: ReadonlyMap<string, Source>
-
-  constructor(sources: ReadonlyMap<string, Source>) {
-    this.#sources = sources
-  }
-
-  parts(node: ConfigNode, indent: string): string[] {
-    return partsOf(node).flatMap((part) => {
-      const at = { ...part, path: join(node.path, part.name) }
-      const head = node.type.kind === 'list' ? '-' : `${part.name}:`
-      return this.#part(at, { indent, head })
-    })
-  }
-
-  #part(node: Part & ConfigNode, { indent, head }: { indent: string; head: string }): string[] {
-    const from = `# ${describeSource(sourceOf(this.#sources, node.path))}`
-    if (node.type.kind === 'scalar') {
-      const value = shown(node.type, node.value)
-      if (value === null) return [`${indent}# ${head} not set`]
-      if (node.key?.isSecret === true) return [`${indent}# ${head} ${stars}  ${from}`]
-      return [`${indent}${head} ${scalarText(value)}  ${from}`]
-    }
-    const below = this.parts(node, `${indent}  `)
-    if (below.length === 0) return [`${indent}${head} ${node.type.kind === 'list' ? '[]' : '{}'}  ${from}`]
-    return [`${indent}${head}`, ...below]
-  }
+function scalarLine({ type, value, key }: Part, head: string, from: string): string {
+  const text = shown(type, value)
+  if (text === null) return `# ${head} not set`
+  return key?.isSecret === true ? `# ${head} ${stars}  ${from}` : `${head} ${scalarText(text)}  ${from}`
 }
 
 /** Quoted where YAML would read something else. */

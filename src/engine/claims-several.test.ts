@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Span } from '../testing/backend-runs.ts'
+import { minuteMs } from '../testing/engine-rig.ts'
 import { pick, seededRandom, wholeNumber } from '../testing/random.ts'
-import { minuteMs, ThreadRig } from '../testing/thread-rig.ts'
+import { ThreadRig } from '../testing/thread-rig.ts'
 
 const lagMs = 50
 

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clockOf } from '../core/pane.ts'
-import { EngineRig } from '../testing/engine-rig.ts'
+import { EngineRig, minuteMs, type Served } from '../testing/engine-rig.ts'
 import { pick, type Random, seededRandom, wholeNumber } from '../testing/random.ts'
-import { minuteMs, type Served, ThreadRig } from '../testing/thread-rig.ts'
+import { ThreadRig } from '../testing/thread-rig.ts'
 
 const seeds = Array.from({ length: 25 }, (_, i) => i + 1)
 

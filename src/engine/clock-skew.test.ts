@@ -29,7 +29,7 @@ interface Result {
 /** The value of a cell is when it was fetched. */
 function changingFleet(aheadMs: readonly number[]): FleetRig {
   const fleet: FleetRig = new FleetRig({
-    ...{ nodes: aheadMs.length, aheadMs, isChanging: true, newStore: sharedRows(dayMs) },
+    ...{ nodes: aheadMs.length, aheadMs, newStore: sharedRows(dayMs) },
     valueAt: () => fleet.clock.now(),
   })
   return fleet

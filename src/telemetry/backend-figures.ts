@@ -2,7 +2,7 @@
 import { wholeEndpoints } from '../backends/kinds.ts'
 import { type Outcome, outcomes, unstoredReasons } from '../core/decision.ts'
 import { type VerifyResult, verifyResults } from '../engine/shadow/log.ts'
-import { sample } from './exposition.ts'
+import { type Family, sample } from './exposition.ts'
 import { families } from './families.ts'
 import { durationBounds, Histograms } from './histograms.ts'
 import {
@@ -94,37 +94,31 @@ export class BackendFigures {
   requests(): string {
     return outcomeReasons
       .map(({ outcome, reason }, i) =>
-        sample(
-          families.requests.name,
-          ['backend', this.#name, 'outcome', outcome, 'reason', reason],
-          this.#requests[i]!,
-        ),
+        sample(families.requests, [this.#name, outcome, reason], this.#requests[i]!),
       )
       .join('')
   }
 
   durations(): string {
     return outcomes
-      .map((outcome, i) =>
-        this.#durations.lines(families.duration.name, i, ['backend', this.#name, 'outcome', outcome]),
-      )
+      .map((outcome, i) => this.#durations.lines(families.duration, i, [this.#name, outcome]))
       .join('')
   }
 
   buckets(): string {
-    return ['cache', 'origin']
-      .map((source, i) =>
-        sample(families.buckets.name, ['backend', this.#name, 'source', source], this.#buckets[i]!),
-      )
-      .join('')
+    return this.#samples(families.buckets, ['cache', 'origin'], this.#buckets)
   }
 
   unstored(): string {
-    return unstoredReasons
-      .map((reason, i) =>
-        sample(families.unstored.name, ['backend', this.#name, 'reason', reason], this.#unstored[i]!),
-      )
-      .join('')
+    return this.#samples(families.unstored, unstoredReasons, this.#unstored)
+  }
+
+  verified(): string {
+    return this.#samples(families.verify, verifyResults, this.#verified)
+  }
+
+  origin(): string {
+    return this.#samples(families.origin, originStatuses, this.#origin)
   }
 
   /** Series without requests are exposed, too: a counter that begins above 0 has no rate. */
@@ -132,8 +126,8 @@ export class BackendFigures {
     const samples = wholeEndpoints.flatMap((endpoint, place) =>
       objectStates.map((state, i) =>
         sample(
-          families.objects.name,
-          ['backend', this.#name, 'endpoint', endpoint, 'state', state],
+          families.objects,
+          [this.#name, endpoint, state],
           this.#objects[place * objectStates.length + i]!,
         ),
       ),
@@ -141,20 +135,9 @@ export class BackendFigures {
     return samples.join('')
   }
 
-  verified(): string {
-    return verifyResults
-      .map((result, i) =>
-        sample(families.verify.name, ['backend', this.#name, 'result', result], this.#verified[i]!),
-      )
-      .join('')
-  }
-
-  origin(): string {
-    return originStatuses
-      .map((status, i) =>
-        sample(families.origin.name, ['backend', this.#name, 'status', status], this.#origin[i]!),
-      )
-      .join('')
+  /** One sample for each value of the label that follows the backend's. */
+  #samples(of: Family, values: readonly string[], counts: Float64Array): string {
+    return values.map((value, i) => sample(of, [this.#name, value], counts[i]!)).join('')
   }
 }
 

@@ -29,23 +29,21 @@ export const histogram = (name: string, help: string, more?: More): Family => ({
   type: 'histogram',
 })
 
-/** name, value, name, value … */
-export type Labels = readonly string[]
+/** A family with its samples. */
+export const family = ({ name, type, help }: Family, samples: readonly string[]): string =>
+  `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`
 
-export const headOf = ({ name, type, help }: Family): string =>
-  `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+/** A family without labels. */
+export const single = (of: Family, value: number): string => family(of, [sample(of, [], value)])
 
-export function sample(name: string, labels: Labels, value: number): string {
-  return `${name}${labelsOf(labels)} ${number(value)}\n`
-}
-
-function labelsOf(labels: Labels): string {
-  if (labels.length === 0) return ''
-  let text = ''
-  for (let i = 0; i < labels.length; i += 2) {
-    text += `${i === 0 ? '{' : ','}${labels[i]}="${escaped(labels[i + 1]!)}"`
-  }
-  return `${text}}`
+/** One sample; `values` are those of the family's labels, in their order. */
+export function sample(
+  { name, labels }: Pick<Family, 'name' | 'labels'>,
+  values: readonly string[],
+  value: number,
+): string {
+  const pairs = Object.keys(labels).map((label, i) => `${label}="${escaped(values[i]!)}"`)
+  return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${number(value)}\n`
 }
 
 const escaped = (value: string): string =>

@@ -1,5 +1,5 @@
 /** Histograms of equal bounds in one flat array: per row the counts of its buckets, then the sum. */
-import { type Labels, number, sample } from './exposition.ts'
+import { type Family, number, sample } from './exposition.ts'
 
 export class Histograms {
   readonly #bounds: Float64Array
@@ -33,18 +33,23 @@ export class Histograms {
     for (let i = 0; i <= this.#bounds.length; i++) counts[i]! += this.#cells[at + i]!
   }
 
-  /** The samples of one row. */
-  lines(name: string, row: number, labels: Labels): string {
+  /** The samples of one row; `values` are those of the family's labels. */
+  lines({ name, labels }: Family, row: number, values: readonly string[]): string {
     const at = row * this.#stride
+    const buckets = { name: `${name}_bucket`, labels: { ...labels, le: 'upper bound' } }
     let text = ''
     let count = 0
     for (let i = 0; i <= this.#bounds.length; i++) {
       count += this.#cells[at + i]!
       const bound = i < this.#bounds.length ? number(this.#bounds[i]!) : '+Inf'
-      text += sample(`${name}_bucket`, [...labels, 'le', bound], count)
+      text += sample(buckets, [...values, bound], count)
     }
     const sum = this.#cells[at + this.#stride - 1]!
-    return text + sample(`${name}_sum`, labels, sum) + sample(`${name}_count`, labels, count)
+    return (
+      text +
+      sample({ name: `${name}_sum`, labels }, values, sum) +
+      sample({ name: `${name}_count`, labels }, values, count)
+    )
   }
 }
 

@@ -4,40 +4,16 @@
  */
 import type { Clock } from '../core/clock.ts'
 import { type CutReason, cutReasons, type Outcome, outcomes } from '../core/decision.ts'
-import { type ClaimCounters, leaseResults } from '../engine/cell-claims.ts'
 import type { VerifyResult } from '../engine/shadow/log.ts'
 import type { StoreOperation } from '../stores/figures.ts'
 import { BackendFigures } from './backend-figures.ts'
-import { type Family, headOf, sample } from './exposition.ts'
+import { type Family, family, sample, single } from './exposition.ts'
 import { families } from './families.ts'
-import { type FleetFigures, fleetFamilies } from './fleet-families.ts'
 import { ageBounds, durationBounds, Histograms } from './histograms.ts'
 import { type OriginStatus, phases } from './labels.ts'
-import type { ProcessFigures } from './process-figures.ts'
-import { type QuotaFigures, quotaFamilies } from './quota-families.ts'
 import { bucketsOf, type RequestRecord } from './record.ts'
-import { segmentFamilies, type WatchedSegments } from './segment-families.ts'
-import { type LearnedFigures, stalenessFamilies } from './staleness-families.ts'
-import { type NamedStore, StoreTimes, storeFamilies } from './store-families.ts'
-import { type UpstreamHealth, upstreamFamily } from './upstream-family.ts'
-
-/** Figures that other modules keep; read when metrics are rendered. An absent source is not shown. */
-export interface MetricSources {
-  stores?(): readonly NamedStore[]
-  leases?(): Readonly<ClaimCounters>
-  memory?(): { readonly used: number; readonly limit: number }
-  flights?(): number
-  requestsInFlight?(): number
-  upstreams?(): readonly UpstreamHealth[]
-  segments?(): readonly WatchedSegments[]
-  /** Of backends with a staleness budget. */
-  learned?(): readonly LearnedFigures[]
-  quotas?(): readonly QuotaFigures[]
-  /** Undefined where no store is shared with other nodes. */
-  fleet?(): FleetFigures | undefined
-  traces?(): { readonly sent: number; readonly dropped: number } | undefined
-  process?(): ProcessFigures
-}
+import { type MetricSources, maxBackends, sourceFamilies } from './source-families.ts'
+import { StoreTimes } from './store-families.ts'
 
 export interface MetricsOptions {
   readonly clock: Clock
@@ -66,9 +42,6 @@ export interface MetricTotals {
   /** Requests per bound of `durationBounds`, then those beyond. */
   readonly durations: readonly number[]
 }
-
-/** Databases are configured, not sent; still, their number is bounded. */
-const maxBackends = 64
 
 export class Metrics {
   readonly #options: MetricsOptions
@@ -158,33 +131,41 @@ export class Metrics {
   /** One text per family; concurrent counts show in the families that follow. */
   *render(): Iterable<string> {
     const backends = [...this.#backends.values()]
-    yield family(families.requests, ...backends.map((each) => each.requests()))
-    yield family(families.duration, ...backends.map((each) => each.durations()))
+    const each = (of: Family, lines: (backend: BackendFigures) => string): string =>
+      family(of, backends.map(lines))
+    const pair = (of: Family, values: readonly string[], numbers: Float64Array): string =>
+      family(
+        of,
+        values.map((value, i) => sample(of, [value], numbers[i]!)),
+      )
+    yield each(families.requests, (backend) => backend.requests())
+    yield each(families.duration, (backend) => backend.durations())
     yield family(
       families.phase,
-      ...phases.map((phase, i) => this.#phases.lines(families.phase.name, i, ['phase', phase])),
+      phases.map((phase, i) => this.#phases.lines(families.phase, i, [phase])),
     )
-    yield family(families.buckets, ...backends.map((each) => each.buckets()))
-    yield family(families.resultBytes, ...this.#pair(families.resultBytes, 'source', this.#bytes))
-    yield family(families.origin, ...backends.map((each) => each.origin()))
-    yield family(families.originDuration, ...backends.map((each) => each.latency.durations()))
-    yield family(families.savedQueries, ...backends.map((each) => each.latency.savedQueries()))
-    yield family(families.savedSeconds, ...backends.map((each) => each.latency.savedSeconds()))
-    yield family(families.objects, ...backends.map((each) => each.objects()))
-    yield family(families.unstored, ...backends.map((each) => each.unstored()))
-    yield family(families.interval, ...this.#intervals())
-    yield family(families.age, this.#ages.lines(families.age.name, 0, []))
+    yield each(families.buckets, (backend) => backend.buckets())
+    yield pair(families.resultBytes, ['cache', 'origin'], this.#bytes)
+    yield each(families.origin, (backend) => backend.origin())
+    yield each(families.originDuration, ({ latency }) => latency.durations())
+    yield each(families.savedQueries, ({ latency }) => latency.savedQueries())
+    yield each(families.savedSeconds, ({ latency }) => latency.savedSeconds())
+    yield each(families.objects, (backend) => backend.objects())
+    yield each(families.unstored, (backend) => backend.unstored())
+    const seconds = this.#intervalMs.map((ms) => ms / 1000)
+    yield pair(families.interval, ['asked', 'fetched'], seconds)
+    yield family(families.age, [this.#ages.lines(families.age, 0, [])])
     yield single(families.joined, this.#joined)
-    yield family(families.verify, ...backends.map((each) => each.verified()))
-    const cuts = [...this.#cuts].map(([reason, count]) =>
-      sample(families.cut.name, ['reason', reason], count),
+    yield each(families.verify, (backend) => backend.verified())
+    yield family(
+      families.cut,
+      [...this.#cuts].map(([reason, count]) => sample(families.cut, [reason], count)),
     )
-    yield family(families.cut, ...cuts)
-    yield* this.#fromSources()
+    yield* sourceFamilies(this.#options.sources ?? {}, this.#storeTimes)
     yield single(families.reloadOk, this.#reload.isOk ? 1 : 0)
     yield single(families.reloadTime, this.#reload.succeededAt / 1000)
     const { version } = this.#options
-    yield family(families.build, sample(families.build.name, ['version', version, 'node', nodeVersion], 1))
+    yield family(families.build, [sample(families.build, [version, process.versions.node], 1)])
   }
 
   #backend(name: string): BackendFigures {
@@ -218,61 +199,4 @@ export class Metrics {
     this.#bytes[0]! += record.bytes * share
     this.#bytes[1]! += record.bytes * (1 - share)
   }
-
-  #pair({ name }: Family, label: string, values: Float64Array): string[] {
-    return ['cache', 'origin'].map((source, i) => sample(name, [label, source], values[i]!))
-  }
-
-  #intervals(): string[] {
-    return ['asked', 'fetched'].map((kind, i) =>
-      sample(families.interval.name, ['kind', kind], this.#intervalMs[i]! / 1000),
-    )
-  }
-
-  *#fromSources(): Iterable<string> {
-    const { stores, leases, memory, flights, requestsInFlight, segments, learned, fleet, traces, process } =
-      this.#options.sources ?? {}
-    const { quotas, upstreams } = this.#options.sources ?? {}
-    if (requestsInFlight !== undefined) yield single(families.inFlight, requestsInFlight())
-    if (flights !== undefined) yield single(families.flights, flights())
-    if (memory !== undefined) {
-      const { used, limit } = memory()
-      yield single(families.memoryUsed, used) + single(families.memoryLimit, limit)
-    }
-    if (stores !== undefined) yield storeFamilies(stores(), this.#storeTimes)
-    const counters = leases?.()
-    if (counters !== undefined)
-      yield family(
-        families.leases,
-        ...leaseResults.map((result) => sample(families.leases.name, ['result', result], counters[result])),
-      )
-    if (upstreams !== undefined) yield upstreamFamily(upstreams())
-    const watched = segments?.() ?? []
-    if (watched.length > 0) yield segmentFamilies(watched.slice(0, maxBackends))
-    const learning = learned?.() ?? []
-    if (learning.length > 0) yield stalenessFamilies(learning.slice(0, maxBackends))
-    if (quotas !== undefined) yield quotaFamilies(quotas().slice(0, maxBackends))
-    const nodes = fleet?.()
-    if (nodes !== undefined) yield fleetFamilies(nodes)
-    const spans = traces?.()
-    if (spans !== undefined)
-      yield single(families.spansSent, spans.sent) + single(families.spansDropped, spans.dropped)
-    if (process !== undefined) yield processFamilies(process())
-  }
 }
-
-const nodeVersion = process.versions.node
-
-const family = (head: Family, ...samples: string[]): string => headOf(head) + samples.join('')
-
-const single = (of: Family, value: number): string => headOf(of) + sample(of.name, [], value)
-
-const processFamilies = (figures: ProcessFigures): string =>
-  single(families.cpu, figures.cpuSeconds) +
-  single(families.started, figures.startedAt / 1000) +
-  single(families.resident, figures.residentBytes) +
-  single(families.heap, figures.heapBytes) +
-  single(families.external, figures.externalBytes) +
-  single(families.lagP50, figures.lagSeconds.p50) +
-  single(families.lagP99, figures.lagSeconds.p99) +
-  single(families.lagMax, figures.lagSeconds.max)

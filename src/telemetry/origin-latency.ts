@@ -8,7 +8,7 @@ import type { RequestRecord } from './record.ts'
 const weight = 0.05
 
 export class OriginLatency {
-  readonly #labels: readonly [string, string]
+  readonly #backend: string
   readonly #durations = new Histograms(durationBounds, 1)
   /** Moving average in seconds; undefined before the first response. */
   #average: number | undefined
@@ -16,7 +16,7 @@ export class OriginLatency {
   #savedSeconds = 0
 
   constructor(backend: string) {
-    this.#labels = ['backend', backend]
+    this.#backend = backend
   }
 
   observe(ms: number): void {
@@ -34,15 +34,15 @@ export class OriginLatency {
   }
 
   durations(): string {
-    return this.#durations.lines(families.originDuration.name, 0, this.#labels)
+    return this.#durations.lines(families.originDuration, 0, [this.#backend])
   }
 
   savedQueries(): string {
-    return sample(families.savedQueries.name, this.#labels, this.#savedQueries)
+    return sample(families.savedQueries, [this.#backend], this.#savedQueries)
   }
 
   savedSeconds(): string {
-    return sample(families.savedSeconds.name, this.#labels, this.#savedSeconds)
+    return sample(families.savedSeconds, [this.#backend], this.#savedSeconds)
   }
 }
 

@@ -1,5 +1,5 @@
 /** The metrics of quotas and of queues in front of databases. Clients are never labels. */
-import { counter, type Family, gauge, headOf, sample } from './exposition.ts'
+import { counter, type Family, family, gauge, sample } from './exposition.ts'
 import { quotaLimits } from './labels.ts'
 
 const backend = { backend: 'name of the backend' }
@@ -67,7 +67,10 @@ export interface QuotaFigures {
 
 export function quotaFamilies(all: readonly QuotaFigures[]): string {
   const each = (of: Family, value: (one: QuotaFigures) => number): string =>
-    headOf(of) + all.map((one) => sample(of.name, ['backend', one.backend], value(one))).join('')
+    family(
+      of,
+      all.map((one) => sample(of, [one.backend], value(one))),
+    )
   return (
     each(quotaMetrics.queueLength, ({ queue }) => queue.length) +
     each(quotaMetrics.queueWaited, ({ queue }) => queue.waited) +
@@ -83,15 +86,12 @@ function limitFamilies(all: readonly QuotaFigures[]): string {
   const refusals: string[] = []
   for (const { backend: name, quota } of all) {
     if (quota === undefined) continue
-    const permit = (result: string, value: number) =>
-      permits.push(sample(quotaPermits.name, ['backend', name, 'result', result], value))
-    permit('counted', quota.permits - quota.degraded)
-    permit('degraded', quota.degraded)
-    for (const [mode, counts] of [['enforced', quota.refused] as const, ['dry_run', quota.dryRun] as const])
-      for (const each of quotaLimits)
-        refusals.push(
-          sample(quotaRefusals.name, ['backend', name, 'limit', each, 'mode', mode], counts[each]),
-        )
+    permits.push(sample(quotaPermits, [name, 'counted'], quota.permits - quota.degraded))
+    permits.push(sample(quotaPermits, [name, 'degraded'], quota.degraded))
+    for (const each of quotaLimits)
+      refusals.push(sample(quotaRefusals, [name, each, 'enforced'], quota.refused[each]))
+    for (const each of quotaLimits)
+      refusals.push(sample(quotaRefusals, [name, each, 'dry_run'], quota.dryRun[each]))
   }
-  return headOf(quotaPermits) + permits.join('') + headOf(quotaRefusals) + refusals.join('')
+  return family(quotaPermits, permits) + family(quotaRefusals, refusals)
 }

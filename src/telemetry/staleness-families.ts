@@ -1,7 +1,7 @@
 /** Renders the metrics of backends with a staleness budget. */
 import type { BackgroundCounts } from '../engine/learning/counts.ts'
-import { type Bound, bounds, type GroupReport, type StalenessReport } from '../ttl/staleness-report.ts'
-import { type Family, headOf, sample } from './exposition.ts'
+import { bounds, type GroupReport, type StalenessReport } from '../ttl/staleness-report.ts'
+import { type Family, family, sample } from './exposition.ts'
 import { ageGroups, probeKinds, probeResults } from './labels.ts'
 import { stalenessMetrics as metrics } from './staleness-metrics.ts'
 
@@ -14,13 +14,11 @@ export interface LearnedFigures extends StalenessReport {
 }
 
 export function stalenessFamilies(all: readonly LearnedFigures[]): string {
-  const each = (of: Family, lines: (one: LearnedFigures) => string): string =>
-    headOf(of) + all.map(lines).join('')
+  const each = (of: Family, lines: (one: LearnedFigures) => readonly string[]): string =>
+    family(of, all.flatMap(lines))
   const byAge = (of: Family, value: (group: GroupReport) => number): string =>
     each(of, ({ backend, groups }) =>
-      groups
-        .map((group, i) => sample(of.name, ['backend', backend, 'age', ageGroups[i]!], value(group)))
-        .join(''),
+      groups.map((group, i) => sample(of, [backend, ageGroups[i]!], value(group))),
     )
   return (
     byAge(metrics.staleness, ({ estimate }) => estimate) +
@@ -28,46 +26,32 @@ export function stalenessFamilies(all: readonly LearnedFigures[]): string {
     byAge(metrics.stalenessHigh, ({ high }) => high) +
     byAge(metrics.stalenessSamples, ({ samples }) => samples) +
     byAge(metrics.stalenessError, ({ error }) => error) +
-    each(metrics.stalenessBudget, ({ backend, budget }) =>
-      sample(metrics.stalenessBudget.name, ['backend', backend], budget),
-    ) +
+    each(metrics.stalenessBudget, ({ backend, budget }) => [
+      sample(metrics.stalenessBudget, [backend], budget),
+    ]) +
     each(metrics.stalenessBound, boundLines) +
     byAge(metrics.learnedTtl, ({ ttlMs }) => ttlMs / 1000) +
     each(metrics.refetchedBuckets, refetchLines) +
     each(metrics.probes, probeLines) +
-    each(metrics.learningDropped, ({ backend, dropped }) =>
-      sample(metrics.learningDropped.name, ['backend', backend], dropped),
-    )
+    each(metrics.learningDropped, ({ backend, dropped }) => [
+      sample(metrics.learningDropped, [backend], dropped),
+    ])
   )
 }
 
-function boundLines({ backend, groups }: LearnedFigures): string {
-  const { name } = metrics.stalenessBound
-  const line = (group: number, by: Bound): string =>
-    sample(
-      name,
-      ['backend', backend, 'age', ageGroups[group]!, 'by', by],
-      Number(groups[group]!.boundBy.includes(by)),
-    )
-  return groups.map((_, i) => bounds.map((by) => line(i, by)).join('')).join('')
-}
+const boundLines = ({ backend, groups }: LearnedFigures): string[] =>
+  groups.flatMap(({ boundBy }, i) =>
+    bounds.map((by) =>
+      sample(metrics.stalenessBound, [backend, ageGroups[i]!, by], boundBy.includes(by) ? 1 : 0),
+    ),
+  )
 
-const refetchLines = ({ backend, refetched }: LearnedFigures): string =>
-  (['same', 'changed'] as const)
-    .map((result) =>
-      sample(metrics.refetchedBuckets.name, ['backend', backend, 'result', result], refetched[result]),
-    )
-    .join('')
+const refetchLines = ({ backend, refetched }: LearnedFigures): string[] => [
+  sample(metrics.refetchedBuckets, [backend, 'same'], refetched.same),
+  sample(metrics.refetchedBuckets, [backend, 'changed'], refetched.changed),
+]
 
-const probeLines = ({ backend, probes }: LearnedFigures): string =>
-  probeKinds
-    .flatMap((kind) =>
-      probeResults.map((result) =>
-        sample(
-          metrics.probes.name,
-          ['backend', backend, 'kind', kind, 'result', result],
-          probes[kind][result],
-        ),
-      ),
-    )
-    .join('')
+const probeLines = ({ backend, probes }: LearnedFigures): string[] =>
+  probeKinds.flatMap((kind) =>
+    probeResults.map((result) => sample(metrics.probes, [backend, kind, result], probes[kind][result])),
+  )

@@ -1,12 +1,12 @@
 /** The metrics of the stores: their own figures, and the latency of the far ones. */
-import { type BreakerState, breakerStates } from '../stores/breaker.ts'
+import { breakerStates } from '../stores/breaker.ts'
 import {
   evictionReasons,
   type StoreFigures,
   type StoreOperation,
   storeOperations,
 } from '../stores/figures.ts'
-import { type Family, headOf, type Labels, sample } from './exposition.ts'
+import { type Family, family, sample } from './exposition.ts'
 import { families } from './families.ts'
 import { durationBounds, Histograms } from './histograms.ts'
 
@@ -38,18 +38,20 @@ export class StoreTimes {
     return histograms
   }
 
-  lines(): string {
-    const { name } = families.storeOperation
-    const linesOf = ([store, histograms]: readonly [string, Histograms]): string =>
-      storeOperations.map((op, i) => histograms.lines(name, i, ['store', store, 'op', op])).join('')
-    return [...this.#stores].map(linesOf).join('')
+  lines(): string[] {
+    return [...this.#stores].flatMap(([store, histograms]) =>
+      storeOperations.map((op, i) => histograms.lines(families.storeOperation, i, [store, op])),
+    )
   }
 }
 
 export function storeFamilies(all: readonly NamedStore[], times: StoreTimes): string {
   const stores = all.slice(0, maxStores)
   const each = (of: Family, value: (store: StoreFigures) => number | undefined): string =>
-    headOf(of) + stores.map((store) => sampleOf(of.name, ['store', store.name], value(store))).join('')
+    family(
+      of,
+      stores.map((store) => sampleOf(of, [store.name], value(store))),
+    )
   return (
     each(families.storeEntries, ({ entries }) => entries) +
     each(families.storeBytes, ({ bytes }) => bytes) +
@@ -61,14 +63,10 @@ export function storeFamilies(all: readonly NamedStore[], times: StoreTimes): st
     each(families.storeThrottled, countOf('throttled')) +
     each(families.storeRefused, countOf('refusedRequests')) +
     each(families.storeExpired, countOf('expired')) +
-    headOf(families.storeBreaker) +
-    stores.map((store) => breakerLines(store, families.storeBreaker, 'state')).join('') +
-    headOf(families.storeBreakerTransitions) +
-    stores.map((store) => breakerLines(store, families.storeBreakerTransitions, 'to')).join('') +
-    headOf(families.evictions) +
-    stores.map(evictionsOf).join('') +
-    headOf(families.storeOperation) +
-    times.lines()
+    family(families.storeBreaker, stores.flatMap(breakerLines)) +
+    family(families.storeBreakerTransitions, stores.flatMap(transitionLines)) +
+    family(families.evictions, stores.flatMap(evictionLines)) +
+    family(families.storeOperation, times.lines())
   )
 }
 
@@ -78,22 +76,20 @@ const countOf =
   (store: StoreFigures): number | undefined =>
     store[count] ?? (store.breaker && 0)
 
-/** `state`: which one it is in. `to`: how often it entered each. */
-function breakerLines({ name, breaker }: NamedStore, family: Family, label: 'state' | 'to'): string {
-  if (breaker === undefined) return ''
-  const shown = (state: BreakerState): number =>
-    label === 'to' ? breaker.transitions[state] : Number(breaker.state === state)
-  return breakerStates
-    .map((state) => sample(family.name, ['store', name, label, state], shown(state)))
-    .join('')
-}
+const breakerLines = ({ name, breaker }: NamedStore): string[] =>
+  breakerStates.map((state) =>
+    sampleOf(families.storeBreaker, [name, state], breaker && Number(breaker.state === state)),
+  )
 
-const evictionsOf = ({ name, evictions }: NamedStore): string =>
-  (Object.keys(evictionReasons) as (keyof typeof evictionReasons)[])
-    .map((reason) =>
-      sampleOf(families.evictions.name, ['store', name, 'reason', reason], evictions?.[reason]),
-    )
-    .join('')
+const transitionLines = ({ name, breaker }: NamedStore): string[] =>
+  breakerStates.map((state) =>
+    sampleOf(families.storeBreakerTransitions, [name, state], breaker?.transitions[state]),
+  )
 
-const sampleOf = (name: string, labels: Labels, value: number | undefined): string =>
-  value === undefined ? '' : sample(name, labels, value)
+const evictionLines = ({ name, evictions }: NamedStore): string[] =>
+  (Object.keys(evictionReasons) as (keyof typeof evictionReasons)[]).map((reason) =>
+    sampleOf(families.evictions, [name, reason], evictions?.[reason]),
+  )
+
+const sampleOf = (of: Family, values: readonly string[], value: number | undefined): string =>
+  value === undefined ? '' : sample(of, values, value)

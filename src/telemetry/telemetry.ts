@@ -7,10 +7,11 @@ import type { StoreOperation } from '../stores/figures.ts'
 import { DecisionLog } from './decision-log.ts'
 import { type OriginStatus, statusClass } from './labels.ts'
 import { Log, type LogFormat, type LogLevel } from './log.ts'
-import { type MetricSources, Metrics, type OriginFetch } from './metrics.ts'
+import { Metrics, type OriginFetch } from './metrics.ts'
 import { type RequestRecord, recordOf, type Visit } from './record.ts'
 import { Recorder } from './recorder.ts'
 import { TopShapes } from './shapes.ts'
+import type { MetricSources } from './source-families.ts'
 
 export interface TelemetryOptions {
   readonly clock: Clock

@@ -4,6 +4,7 @@
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Clock, Timer } from '../core/clock.ts'
+import { inTime } from '../core/deadline.ts'
 import { newSpanId } from '../core/trace-context.ts'
 import { channelNames, type FetchMessage, type RequestMessage } from './channels.ts'
 import { fetchSpan, type OtlpSpan, otlpBody, requestSpans } from './tracing-otlp.ts'
@@ -53,35 +54,27 @@ export class TraceExporter {
     unsubscribe(channelNames.fetch, this.#onFetch)
     this.#timer?.cancel()
     this.#timer = undefined
-    let timer: Timer | undefined
-    const tooLong = new Promise<void>((resolve) => {
-      timer = this.#options.clock.after(closingMs, resolve)
-    })
-    await Promise.race([this.#drain(), tooLong])
-    timer?.cancel()
+    // Spans that are not sent in time count as dropped.
+    await inTime(this.#drain(), this.#options.clock, closingMs).catch(() => {})
     this.#dropped += this.#queue.length
     this.#queue = []
   }
 
-  // The publisher does not catch exceptions of a subscriber.
-  readonly #onRequest = (message: unknown): void => {
-    try {
-      this.#add(requestSpans(message as RequestMessage, () => newSpanId(this.#options.clock)))
-    } catch {
-      this.#dropped++
-    }
-  }
+  readonly #onRequest = (message: unknown): void =>
+    this.#add(() => requestSpans(message as RequestMessage, () => newSpanId(this.#options.clock)))
 
-  readonly #onFetch = (message: unknown): void => {
-    try {
-      this.#add([fetchSpan(message as FetchMessage)])
-    } catch {
-      this.#dropped++
-    }
-  }
+  readonly #onFetch = (message: unknown): void => this.#add(() => [fetchSpan(message as FetchMessage)])
 
   /** All spans of a message or none: half a request would mislead. */
-  #add(spans: readonly OtlpSpan[]): void {
+  #add(makeSpans: () => readonly OtlpSpan[]): void {
+    let spans: readonly OtlpSpan[]
+    try {
+      spans = makeSpans()
+    } catch {
+      // The publisher does not catch exceptions of a subscriber.
+      this.#dropped++
+      return
+    }
     if (this.#queue.length + spans.length > maxQueued) this.#dropped += spans.length
     else {
       this.#queue.push(...spans)

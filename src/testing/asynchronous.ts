@@ -8,6 +8,7 @@ import type { Clock } from '../core/clock.ts'
 import type { CellId, Cells } from '../stores/cells.ts'
 import type { Found, MaybePromise, Store } from '../stores/store.ts'
 import { clip } from '../stores/tile.ts'
+import { cellsThrough } from './cells-through.ts'
 import { type Random, seededRandom, wholeNumber } from './random.ts'
 
 /** 0 to 1, called for every operation. */
@@ -55,19 +56,14 @@ export function asynchronous(store: Store, options: AsynchronousOptions): Store 
 }
 
 export const asynchronousCells = (cells: Cells, network: Network): Cells => ({
+  ...cellsThrough(cells, (operation) => network.run(operation)),
   name: `asynchronous ${cells.name}`,
-  capabilities: cells.capabilities,
-  get: (id, v) => network.run(() => cells.get(id, v)),
-  list: (pk, v) => network.run(() => cells.list(pk, v)),
   put: (id, draft, condition) =>
     network.run(() => network.orLost(cells, [{ id, v: draft.v }], () => cells.put(id, draft, condition))),
-  take: (id, take) => network.run(() => cells.take(id, take)),
-  remove: (id, condition) => network.run(() => cells.remove(id, condition)),
   publish: (changes) => {
     const puts = changes.flatMap((change) => ('put' in change ? [{ id: change.id, v: change.put.v }] : []))
     return network.run(() => network.orLost(cells, puts, () => cells.publish(changes)))
   },
-  close: () => cells.close(),
 })
 
 interface RowOf {

@@ -5,6 +5,7 @@ import type { EpochMs } from '../core/clock.ts'
 import { type Interval, type Intervals, nothing, uniteAll } from '../core/interval.ts'
 import { keyOf } from '../core/key.ts'
 import type { Pane } from '../core/pane.ts'
+import { isBypass } from '../engine/http/plan-request.ts'
 import { askedBy, checkEdges, checkRuns, type Span } from './backend-runs.ts'
 import { chunksOf, pieces } from './mutations.ts'
 import { mixSeeds, type Random, seededRandom, wholeNumber } from './random.ts'
@@ -246,9 +247,6 @@ export class Round<Query> {
     assert.ok(zeros!.equals(ones!), 'not every byte was written')
   }
 }
-
-const isBypass = (value: unknown): value is { bypass: string } =>
-  typeof value === 'object' && value !== null && 'bypass' in value
 
 /** The answer as a listener receives it, concatenated. */
 function walked(answer: Recomposed): Buffer {

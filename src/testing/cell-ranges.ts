@@ -86,11 +86,8 @@ function layOver(asking: RangesRequest, spans: readonly Span[]): RangesPlan | By
   const edges = edgesOf(spans, subtractAll(touched, whole), grid)
   return {
     ...{ text, shape: JSON.stringify(others.sort(([a], [b]) => (a < b ? -1 : 1))), grid },
-    ...{
-      window: hullOf(touched),
-      whole,
-      ...(edges && { edges: keepsParts ? { ...edges, isStorable: true } : edges }),
-    },
+    ...{ window: hullOf(touched), whole },
+    ...(edges && { edges: keepsParts ? { ...edges, isStorable: true } : edges }),
     ...{ sources: text === '' ? [] : [text], knowsAllSources: true, lookbackMs: 0, terms: '' },
     ...{ isVerbatim: limit === undefined, limit: Number(limit ?? Number.POSITIVE_INFINITY) },
     ...{ request, spans, asked: spans },

@@ -94,11 +94,9 @@ const twoDays = 1 / (2 * day)
 function paceStep(name: 'rise' | 'fall', atStepS: number): ChangeModel {
   const before = name === 'rise' ? 1 / 20 : 1
   const after = name === 'rise' ? 1 : 1 / 20
-  const own = (ageS: number) => (ageS < 2 * minute ? 0.05 : 20 * twoDays)
   return {
-    ...{ own, isIndependent: true },
+    ...{ own: busyThen(20 * twoDays), mean: busyThen(20 * twoDays * before), isIndependent: true },
     pace: { at: (atS, ageS) => (ageS < 2 * minute ? 1 : atS < atStepS ? before : after), most: 1 },
-    mean: (ageS) => (ageS < 2 * minute ? 0.05 : 20 * twoDays * before),
   }
 }
 

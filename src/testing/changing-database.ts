@@ -7,9 +7,9 @@
 import type { WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
-import { afterLag } from './after-lag.ts'
 import { readSpans } from './cell-ranges.ts'
 import type { ChangeModel } from './change-models.ts'
+import { replyAfter } from './fake-reply.ts'
 import { mixSeeds, type Random, seededRandom } from './random.ts'
 
 export interface ChangingDatabaseOptions {
@@ -33,12 +33,9 @@ interface BucketsOptions {
 
 /** The changes of one panel: each panel has data of its own. */
 class ChangingBuckets {
-  readonly #model: ChangeModel
-  readonly #seed: number
-  readonly #startMs: EpochMs
+  readonly #options: BucketsOptions
   /** Where the seconds of the model begin. */
   readonly #originMs: EpochMs
-  readonly #horizonMs: number
   /** Rings over buckets: a bucket is forgotten when another one takes its place. */
   readonly #size: number
   readonly #lastChange: Float64Array
@@ -53,11 +50,8 @@ class ChangingBuckets {
 
   constructor(options: BucketsOptions) {
     const { model, seed, horizonMs, startMs } = options
-    this.#model = model
-    this.#seed = seed
-    this.#startMs = startMs
+    this.#options = options
     this.#originMs = startMs - (model.isPeriodic ? 86_400_000 * seededRandom(mixSeeds(seed, 2))() : 0)
-    this.#horizonMs = horizonMs
     this.#size = Math.ceil(horizonMs / bucketMs) + 3
     this.#lastChange = new Float64Array(this.#size).fill(Number.NEGATIVE_INFINITY)
     this.#versions = new Float64Array(this.#size)
@@ -111,11 +105,12 @@ class ChangingBuckets {
     const place = bucket % this.#size
     this.#lastChange[place] = Number.NEGATIVE_INFINITY
     this.#versions[place] = 0
-    const random = seededRandom(mixSeeds(this.#seed, bucket))
-    const { own, pace } = this.#model
+    const { model, seed, horizonMs, startMs } = this.#options
+    const random = seededRandom(mixSeeds(seed, bucket))
+    const { own, pace } = model
     const endMs = (bucket + 1) * bucketMs
-    const lastS = this.#horizonMs / 1000
-    let fromS = Math.max(-bucketMs, this.#startMs - endMs) / 1000
+    const lastS = horizonMs / 1000
+    let fromS = Math.max(-bucketMs, startMs - endMs) / 1000
     while (fromS < lastS) {
       const toS = Math.min(lastS, fromS < 0 ? 0 : fromS + Math.max(10, fromS / 8))
       const highest = own(Math.max(0, fromS)) * (pace?.most ?? 1)
@@ -129,14 +124,15 @@ class ChangingBuckets {
   }
 
   #rewriteUntil(until: EpochMs): void {
-    const { rewrites } = this.#model
+    const { model, seed, startMs } = this.#options
+    const { rewrites } = model
     if (rewrites === undefined) return
     for (; this.#originMs + 1000 * this.#nextPeriod * rewrites.everyS < until; this.#nextPeriod++) {
-      const random = seededRandom(mixSeeds(this.#seed, this.#nextPeriod, 1))
+      const random = seededRandom(mixSeeds(seed, this.#nextPeriod, 1))
       const rewrite = rewrites.draw(this.#nextPeriod * rewrites.everyS, random)
       const at = Math.ceil(this.#originMs + 1000 * rewrite.atS)
       // The first version that is read already contains rewrites from before the simulation.
-      if (at < this.#startMs) continue
+      if (at < startMs) continue
       const first = Math.ceil((at - 1000 * rewrite.toAgeS) / bucketMs) - 1
       const last = Math.floor((at - 1000 * rewrite.fromAgeS) / bucketMs) - 1
       for (let bucket = first; bucket <= last; bucket++) {
@@ -178,13 +174,8 @@ export class ChangingDatabase implements Upstream {
     const parameters = new URLSearchParams(search)
     const ranges = parameters.get('ranges') ?? `${parameters.get('from')}-${parameters.get('to')}`
     this.queries++
-    const text = this.#answer(parameters, ranges)
-    const timer = afterLag(clock, latencyMs, () => {
-      handler.head(200, ['Content-Type', 'application/json'])
-      handler.data(Buffer.from(text, 'latin1'))
-      handler.end([])
-    })
-    return { cancel: () => timer.cancel(), pause() {}, resume() {} }
+    const body = this.#answer(parameters, ranges)
+    return replyAfter({ clock, lagMs: latencyMs }, handler, () => ({ status: 200, body }))
   }
 
   /** The true state of a panel's buckets at this moment. */
@@ -210,9 +201,11 @@ export class ChangingDatabase implements Upstream {
     let buckets = this.#panels.get(panel)
     if (buckets === undefined) {
       const { modelOf, seed, horizonMs } = this.#options
-      const [model, startMs] = [modelOf(source), this.#startMs]
       buckets = new ChangingBuckets({
-        ...{ model, seed: mixSeeds(seed, ...Buffer.from(panel)), horizonMs, startMs },
+        model: modelOf(source),
+        seed: mixSeeds(seed, ...Buffer.from(panel)),
+        horizonMs,
+        startMs: this.#startMs,
       })
       this.#panels.set(panel, buckets)
     }

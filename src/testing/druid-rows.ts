@@ -9,9 +9,10 @@ import { mixSeeds, pick, type Random, seededRandom, wholeNumber } from './random
 export interface RowStyle {
   readonly name: string
   readonly format: RowFormat
-  readonly headers: readonly string[]
-  /** Whether a bucket has one row at most. */
-  readonly isSingle: boolean
+  /** Header rows; none by default. */
+  readonly headers?: readonly string[]
+  /** Whether a bucket has one row at most; false by default. */
+  readonly isSingle?: boolean
   row(random: Random, start: EpochMs): string
 }
 
@@ -56,7 +57,6 @@ export const rowStyles: readonly RowStyle[] = [
     name: 'timeseries',
     format: { ...list, row: 'object', time: 'timestamp' },
     isSingle: true,
-    headers: [],
     row: (random, start) =>
       `{"timestamp":"${utc(start)}","result":{"n":${number(random)},"d":${number(random)}}}`,
   },
@@ -64,77 +64,61 @@ export const rowStyles: readonly RowStyle[] = [
     name: 'timeseries with long timestamps',
     format: { ...list, row: 'object', time: 'timestamp' },
     isSingle: true,
-    headers: [],
     row: (random, start) => `{"timestamp":${start},"result":{"n":${number(random)}}}`,
   },
   {
     name: 'topN, in one zone or the other',
     format: { ...list, row: 'object', time: 'timestamp' },
     isSingle: true,
-    headers: [],
     row: (random, start) =>
       `{"timestamp":"${pick(random, [utc, zoned])(start)}","result":[${event(random)},${event(random)}]}`,
   },
   {
     name: 'groupBy in a zone',
     format: { ...list, row: 'object', time: 'timestamp' },
-    isSingle: false,
-    headers: [],
     row: (random, start) => `{"version":"v1","timestamp":"${zoned(start)}","event":${event(random)}}`,
   },
   {
     name: 'groupBy as arrays',
     format: { ...list, row: 'array', time: 0 },
-    isSingle: false,
-    headers: [],
     row: (random, start) => `[${start},${text(random)},${number(random)}]`,
   },
   {
     name: 'SQL objects',
     format: { ...sqlList, row: 'object', time: 't' },
-    isSingle: false,
-    headers: [],
     row: (random, start) => `{"t":"${utc(start)}",${members(random)}}`,
   },
   {
     name: 'SQL objects with a header, the time last',
     format: { ...sqlList, row: 'object', time: 'the "time"', headerRows: 1 },
-    isSingle: false,
     headers: ['{"page":null,"n":null,"the \\"time\\"":null}'],
     row: (random, start) => `{${members(random)},"the \\"time\\"":"${utc(start)}"}`,
   },
   {
     name: 'SQL arrays with all headers',
     format: { ...sqlList, row: 'array', time: 1, headerRows: 3 },
-    isSingle: false,
     headers: ['["page","t"]', '["STRING","LONG"]', '["VARCHAR","TIMESTAMP"]'],
     row: (random, start) => `[${text(random)},"${utc(start)}"]`,
   },
   {
     name: 'SQL object lines',
     format: { ...lines, row: 'object', time: 't' },
-    isSingle: false,
-    headers: [],
     row: (random, start) => `{"t":"${utc(start)}",${members(random)}}`,
   },
   {
     name: 'SQL array lines with a header',
     format: { ...lines, row: 'array', time: 0, headerRows: 1 },
-    isSingle: false,
     headers: [names],
     row: (random, start) => `["${utc(start)}",${text(random)},${number(random)}]`,
   },
   {
     name: 'SQL csv',
     format: { ...lines, row: 'csv', time: 0 },
-    isSingle: false,
-    headers: [],
     row: (random, start) => `${utc(start)},${csv(random)}`,
   },
   {
     name: 'SQL csv with headers, the time last and long',
     format: { ...lines, row: 'csv', time: 2, headerRows: 2 },
-    isSingle: false,
     headers: ['page,n,t', 'STRING,LONG,LONG'],
     row: (random, start) => `${csv(random)},${start}`,
   },
@@ -165,7 +149,7 @@ export function rowsIn(
 }
 
 /** Rows as one answer, its header rows before them. */
-export function printRows({ format, headers }: RowStyle, rows: readonly string[]): Buffer {
+export function printRows({ format, headers = [] }: RowStyle, rows: readonly string[]): Buffer {
   const all = [...headers, ...rows]
   if (format.container === 'list') return Buffer.from(`[${all.join(',')}]${format.end}`)
   if (format.row === 'csv') return Buffer.from(`${all.map((row) => `${row}\n`).join('')}${format.end}`)

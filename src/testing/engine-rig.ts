@@ -1,5 +1,4 @@
 /** An interval cache with everything around it faked: clock, database and client. For tests of the engine. */
-import assert from 'node:assert/strict'
 import type { Backend, Plan } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
@@ -7,7 +6,6 @@ import { type Decision, newDecision } from '../core/decision.ts'
 import { CellClaims } from '../engine/cell-claims.ts'
 import type { CostMeter } from '../engine/cost.ts'
 import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts'
-import type { Identity } from '../engine/http/identity.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import type { BackgroundCounts } from '../engine/learning/counts.ts'
 import type { Sampling } from '../engine/learning/sampling.ts'
@@ -36,6 +34,7 @@ import { type CellQuery, cellBackend } from './cell-backend.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { FakeDatabase } from './fake-database.ts'
 import { ListeningTarget } from './listening-target.ts'
+import { patientClient, planOf, requestFor, rowsRequest, textOf } from './rig-requests.ts'
 
 export const minuteMs = 60_000
 
@@ -223,12 +222,7 @@ export class EngineRig {
   }
 
   planOf(search: string): Plan {
-    const wire = { method: 'GET', path: '/rows', search, headers: [], body: new Uint8Array() }
-    const query = this.#backend.parse(wire)
-    assert.ok(query !== undefined && !('bypass' in query))
-    const plan = this.#backend.plan(query, this.clock.now())
-    assert.ok(!('bypass' in plan))
-    return plan
+    return planOf(this.#backend, rowsRequest(search), this.clock.now())
   }
 
   /** The database's own response. */
@@ -255,7 +249,6 @@ export const storeWith = (store: Store, replaced: Partial<Store>): Store => ({
 export interface AskOptions {
   readonly demands?: Partial<Demands>
   readonly identity?: string
-  readonly partition?: Identity
   readonly client?: Client
   /** Where a full miss, and whatever is shadowed, is streamed to. */
   readonly target?: ListeningTarget
@@ -263,37 +256,13 @@ export interface AskOptions {
   readonly meter?: CostMeter
 }
 
-const askedAs = (plan: Plan, how: AskOptions): ExplainedRequest => ({
-  ...{ plan, identity: how.identity ?? '', partition: how.partition ?? 'separate' },
-  demands: { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false, ...how.demands },
-})
-
-const patientClient: Client = { isGone: false, onGone() {} }
+const askedAs = (plan: Plan, { identity = '', demands }: AskOptions): ExplainedRequest => {
+  const request = requestFor(plan)
+  return { ...request, identity, demands: { ...request.demands, ...demands } }
+}
 
 /** Reads the rig at every use: it holds the policy in force. */
-const policyOf = (rig: { policy: TtlPolicy }): TtlPolicy => ({
-  name: 'exchangeable',
-  ttl: (ageMs) => rig.policy.ttl(ageMs),
-  get settledAgeMs() {
-    return rig.policy.settledAgeMs
-  },
-  get capMs() {
-    return rig.policy.capMs
-  },
-  get isMonotone() {
-    return rig.policy.isMonotone
-  },
-  get plateaus() {
-    return rig.policy.plateaus
-  },
-  get learns() {
-    return rig.policy.learns
-  },
-})
-
-function textOf(answer: Answer): string {
-  if (answer.kind !== 'panes') return ''
-  const target = Buffer.alloc(answer.body.length)
-  answer.body.write(target)
-  return target.toString('latin1')
-}
+const policyOf = (rig: { policy: TtlPolicy }): TtlPolicy =>
+  new Proxy({ name: 'exchangeable' } as TtlPolicy, {
+    get: (own, key) => Reflect.get(own, key) ?? Reflect.get(rig.policy, key),
+  })

@@ -3,6 +3,7 @@ import { evidenceRoundMs, SharedEvidence } from '../engine/learning/shared-evide
 import type { Cells } from '../stores/cells.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
 import type { EvidenceRow } from '../ttl/learned/learner.ts'
+import { cellsThrough } from './cells-through.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 
 type Level = EvidenceRow['level']
@@ -76,31 +77,18 @@ export class LedgerNode {
 }
 
 /** Cells of which every third operation fails after it was carried out: the answer is lost on the way. */
-export function forgetful(clock: FakeClock, cells: Cells): Cells {
-  const lost = async <T>(result: T | Promise<T>): Promise<T> => {
-    const value = await result
+export const forgetful = (clock: FakeClock, cells: Cells): Cells =>
+  cellsThrough(cells, async (operation) => {
+    const value = await operation()
     if (clock.random() < 1 / 3) throw new Error('no answer in time')
     return value
-  }
-  return Object.assign(Object.create(cells) as Cells, {
-    list: (...given: Parameters<Cells['list']>) => lost(cells.list(...given)),
-    put: (...given: Parameters<Cells['put']>) => lost(cells.put(...given)),
-    remove: (...given: Parameters<Cells['remove']>) => lost(cells.remove(...given)),
-    capabilities: cells.capabilities,
   })
-}
 
 /** Cells that fail while they are cut off. */
 const severable = (cells: Cells, cut: { readonly isCut: boolean }): Cells =>
-  new Proxy(cells, {
-    get(target, name) {
-      const member = Reflect.get(target, name, target) as unknown
-      if (typeof member !== 'function') return member
-      return (...given: readonly unknown[]) => {
-        if (cut.isCut) throw new Error('the store cannot be reached')
-        return (member as (...all: readonly unknown[]) => unknown).apply(target, [...given])
-      }
-    },
+  cellsThrough(cells, (operation) => {
+    if (cut.isCut) throw new Error('the store cannot be reached')
+    return operation()
   })
 
 export function evidenceRig() {

@@ -2,10 +2,10 @@
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { gridThrough } from '../core/grid.ts'
-import type { Broken, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
-import { afterLag } from './after-lag.ts'
+import type { ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
 import type { Span } from './backend-runs.ts'
 import { printSpans, readSpans, rowsIn, touchedBy } from './cell-ranges.ts'
+import { type Reply, replyAfter } from './fake-reply.ts'
 
 export interface AskedQuery {
   readonly at: EpochMs
@@ -19,93 +19,68 @@ export interface AskedQuery {
 
 export interface FakeDatabaseOptions {
   readonly clock: Clock
-  /** The value of the cell that begins at an instant; undefined where it has no data. The same at every query. */
+  /** The value of the cell that begins at an instant; undefined where it has no data. Called at every query. */
   valueAt(start: EpochMs): number | undefined
-  /** The value of a cell may be another one at the next query; false by default. */
-  readonly isChanging?: boolean
 }
-
-export type Failure = Broken | { readonly status: number; readonly body: string }
 
 export class FakeDatabase implements Upstream {
   readonly preferredEncoding = 'identity'
   /** From a query to its answer. */
   lagMs = 0
   /** The failure of every query, where set. */
-  failure: Failure | undefined
+  failure: Reply | undefined
   headers: HeaderList = ['Content-Type', 'application/json']
   readonly asked: AskedQuery[] = []
   cancelled = 0
   readonly #options: FakeDatabaseOptions
-  readonly #rows = new Map<EpochMs, string>()
 
   constructor(options: FakeDatabaseOptions) {
     this.#options = options
   }
 
-  send(request: WireRequest, _accept: string, handler: ResponseHandler): UpstreamCall {
-    const parameters = new URLSearchParams(request.search)
+  send({ search }: WireRequest, _accept: string, handler: ResponseHandler): UpstreamCall {
+    const { clock } = this.#options
+    const parameters = new URLSearchParams(search)
     const [from, to, step, limit] = ['from', 'to', 'step', 'limit'].map((name) =>
       Number(parameters.get(name)),
     )
-    const spans = readSpans(parameters.get('ranges'))
-    const at = this.#options.clock.now()
-    if (spans === undefined) this.asked.push({ at, from: from!, to: to!, cells: (to! - from!) / step! })
-    else this.#askedRanges(spans, step!)
-    const timer = afterLag(this.#options.clock, this.lagMs, () => {
-      const truth =
-        spans === undefined
+    const ranges = readSpans(parameters.get('ranges'))
+    this.asked.push({
+      at: clock.now(),
+      ...(ranges === undefined
+        ? { from: from!, to: to!, cells: (to! - from!) / step! }
+        : askedRanges(ranges, step!)),
+    })
+    const call = replyAfter({ clock, lagMs: this.lagMs }, handler, () => {
+      const { failure, headers } = this
+      if (failure !== undefined) return 'reason' in failure ? failure : { ...failure, headers }
+      const body =
+        ranges === undefined
           ? this.truth(from!, to!, step!)
-          : this.truthOf(spans, { step: step!, ...(limit && { limit }) })
-      this.#reply(handler, truth)
+          : this.truthOf(ranges, { step: step!, ...(limit && { limit }) })
+      return { status: 200, body, headers }
     })
     const cancel = () => {
       this.cancelled++
-      timer.cancel()
+      call.cancel()
     }
-    return { cancel, pause() {}, resume() {} }
+    return { ...call, cancel }
   }
 
   /** The answer to a query about [from, to), read at this moment. */
   truth(from: EpochMs, to: EpochMs, step: number): string {
-    const rows: string[] = []
-    for (let start = from; start < to; start += step) {
-      const row = this.#row(start)
-      if (row !== '') rows.push(row)
-    }
-    return `{"rows":[${rows.join(',')}]}`
+    return answerOf(rowsIn([{ from, to }], gridThrough('cell', step, from), this.#options.valueAt))
   }
 
   /** The answer to a query about ranges, read at this moment. */
   truthOf(spans: readonly Span[], { step, limit }: { step: number; limit?: number }): string {
-    const rows = rowsIn(spans, gridThrough('cell', step, 0), this.#options.valueAt)
-    return `{"rows":[${rows.slice(0, limit).join(',')}]}`
-  }
-
-  #askedRanges(spans: readonly Span[], step: number): void {
-    const [from, to] = [spans[0]!.from, spans.at(-1)!.to]
-    const cells = touchedBy(spans, gridThrough('cell', step, 0)).length
-    this.asked.push({ at: this.#options.clock.now(), from, to, cells, ranges: printSpans(spans) })
-  }
-
-  #row(start: EpochMs): string {
-    const known = this.#rows.get(start)
-    if (known !== undefined && this.#options.isChanging !== true) return known
-    const value = this.#options.valueAt(start)
-    const row = value === undefined ? '' : `[${start},${value}]`
-    // Late data may still arrive where there is none.
-    if (row !== '') this.#rows.set(start, row)
-    return row
-  }
-
-  #reply(handler: ResponseHandler, answer: string): void {
-    const { failure } = this
-    if (failure !== undefined && 'reason' in failure) {
-      handler.failed(failure)
-      return
-    }
-    handler.head(failure?.status ?? 200, this.headers)
-    handler.data(Buffer.from(failure?.body ?? answer))
-    handler.end([])
+    return answerOf(rowsIn(spans, gridThrough('cell', step, 0), this.#options.valueAt).slice(0, limit))
   }
 }
+
+const askedRanges = (spans: readonly Span[], step: number): Omit<AskedQuery, 'at'> => ({
+  ...{ from: spans[0]!.from, to: spans.at(-1)!.to, ranges: printSpans(spans) },
+  cells: touchedBy(spans, gridThrough('cell', step, 0)).length,
+})
+
+const answerOf = (rows: readonly string[]): string => `{"rows":[${rows.join(',')}]}`

@@ -5,7 +5,8 @@
 import type { WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Broken, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
-import { afterLag } from './after-lag.ts'
+import type { Span } from './backend-runs.ts'
+import { type Reply, replyAfter } from './fake-reply.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -20,17 +21,9 @@ const compactionMs = 3 * hourMs
 const steps: Readonly<Record<string, number>> = { five_minute: pieceMs, hour: hourMs, day: dayMs }
 const header = '["datasource","start","end","version","partition_num","is_realtime"]'
 
-export type Blindness = Broken | { readonly status: number; readonly body: string }
-
 export interface AskedDruid {
-  readonly at: EpochMs
   readonly spans: readonly Span[]
   readonly buckets: number
-}
-
-interface Span {
-  readonly from: EpochMs
-  readonly to: EpochMs
 }
 
 interface Append extends Span {
@@ -44,7 +37,7 @@ export class FakeDruid implements Upstream {
   /** How often its segments were looked at. */
   looks = 0
   /** The failure of a segment query, where set. */
-  blindness: Blindness | undefined
+  blindness: Reply | undefined
   /** From a look to its answer; the segments are those of the look. */
   lookLagMs = 0
   /** The failure of queries, where set. */
@@ -72,8 +65,7 @@ export class FakeDruid implements Upstream {
   send(request: WireRequest, _accept: string, handler: ResponseHandler): UpstreamCall {
     const isLook = request.path === '/druid/v2/sql'
     const reply = isLook ? this.#look() : this.#answer(request)
-    const timer = afterLag(this.#clock, isLook ? this.lookLagMs : 0, () => deliver(handler, reply))
-    return { cancel: () => timer.cancel(), pause() {}, resume() {} }
+    return replyAfter({ clock: this.#clock, lagMs: isLook ? this.lookLagMs : 0 }, handler, () => reply)
   }
 
   /** The answer about whole buckets, read at this moment. */
@@ -96,7 +88,7 @@ export class FakeDruid implements Upstream {
     })
     const step = steps[query.granularity]!
     const buckets = spans.reduce((sum, { from, to }) => sum + (to - from) / step, 0)
-    this.asked.push({ at: this.#clock.now(), spans, buckets })
+    this.asked.push({ spans, buckets })
     if (this.failure !== undefined) return this.failure
     return { status: 200, body: `[${spans.flatMap((span) => this.#rows(span, step)).join(',')}]` }
   }
@@ -143,19 +135,6 @@ export class FakeDruid implements Upstream {
     const now = this.#clock.now()
     return pieces(startOfHour(now - hourMs - writingMs) + hourMs, now, hourMs)
   }
-}
-
-type Reply = Broken | { readonly status: number; readonly body: string }
-
-function deliver(handler: ResponseHandler, reply: Reply): void {
-  if ('reason' in reply) {
-    handler.failed(reply)
-    return
-  }
-  const body = Buffer.from(reply.body)
-  handler.head(reply.status, ['Content-Type', 'application/json'])
-  handler.data(body)
-  handler.end([])
 }
 
 const iso = (at: EpochMs): string => new Date(at).toISOString()

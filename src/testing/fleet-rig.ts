@@ -5,6 +5,7 @@ import { type AsynchronousOptions, asynchronous } from './asynchronous.ts'
 import { EngineRig, minuteMs, type RigOptions, type Served, sharedStore } from './engine-rig.ts'
 import { type FakeClock, fakeClock, skewed } from './fake-clock.ts'
 import { FakeDatabase } from './fake-database.ts'
+import { eventually } from './object-rig.ts'
 import { seededRandom } from './random.ts'
 
 export interface FleetOptions extends Omit<RigOptions, 'far' | 'database' | 'clock'> {
@@ -16,8 +17,6 @@ export interface FleetOptions extends Omit<RigOptions, 'far' | 'database' | 'clo
   readonly aheadMs?: readonly number[]
   /** The store of each node, on the node's own clock; by default one that all share. */
   readonly newStore?: (clock: FakeClock) => Store
-  /** The values of the database depend on the time of the query. */
-  readonly isChanging?: boolean
 }
 
 export class FleetRig {
@@ -26,12 +25,12 @@ export class FleetRig {
   readonly nodes: readonly EngineRig[]
   readonly #cut = new Set<number>()
 
-  constructor({ nodes, seed = 1, network, aheadMs = [], isChanging = false, ...options }: FleetOptions) {
+  constructor({ nodes, seed = 1, network, aheadMs = [], ...options }: FleetOptions) {
     const { clock } = this
     const shared = sharedStore(clock)
     const { newStore = () => shared, ...rest } = options
     this.database = new FakeDatabase({
-      ...{ clock, isChanging },
+      clock,
       valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973),
     })
     const common = { clock, random: seededRandom(seed), maxDelayMs: 25, failures: () => 0, ...network }
@@ -70,13 +69,7 @@ export class FleetRig {
     to = this.openCell + minuteMs,
     demands: Partial<Demands> = {},
   ): Promise<Served> {
-    const asking = this.nodes[node]!.ask(cells, to, { demands })
-    let isOver = false
-    void asking.finally(() => {
-      isOver = true
-    })
-    for (let ms = 0; !isOver && ms < 120_000; ms++) await this.clock.advance(1)
-    return asking
+    return eventually(this.clock, this.nodes[node]!.ask(cells, to, { demands }))
   }
 
   truth(cells: number, to = this.openCell + minuteMs): string {

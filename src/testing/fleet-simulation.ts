@@ -26,8 +26,6 @@ export interface FleetCase {
   readonly storeDelayMs?: number
   /** The mean time that a query takes the database. */
   readonly serviceMs?: number
-  readonly refreshMs?: number
-  readonly windowCells?: number
   readonly warmUpMs?: number
   readonly measuredMs?: number
   readonly seed?: number
@@ -68,14 +66,14 @@ type FullCase = FleetCase & Required<Omit<FleetCase, 'isShared' | 'faults'>>
 
 export const fleetDefaults = {
   seed: 1,
-  refreshMs: 10_000,
-  windowCells: 180,
   storeDelayMs: 1,
   serviceMs: 150,
   warmUpMs: 12 * minuteMs,
   measuredMs: 10 * minuteMs,
 }
 
+const refreshMs = 10_000
+const windowCells = 180
 const slowMs = 2000
 /** Without it, refreshes of exactly a TTL lock in to each other, as they do not in a browser. */
 const jitterMs = 100
@@ -114,7 +112,7 @@ class FleetSimulation {
   }
 
   async run(): Promise<FleetResult> {
-    const { viewers, refreshMs, warmUpMs, measuredMs } = this.#case
+    const { viewers, warmUpMs, measuredMs } = this.#case
     for (const { marks } of this.#nodes) void marks.load()
     const shapeOf = zipf(this.#random, this.#viewersOf.length)
     for (let viewer = 0; viewer < viewers; viewer++) {
@@ -143,14 +141,14 @@ class FleetSimulation {
   #refresh(question: string): void {
     if (this.#isOver) return
     void this.#look(pick(this.#random, this.#nodes), question)
-    const delay = this.#case.refreshMs + jitterMs * (2 * this.#random() - 1)
+    const delay = refreshMs + jitterMs * (2 * this.#random() - 1)
     this.#clock.after(delay, () => this.#refresh(question))
   }
 
   async #look(node: EngineRig, question: string): Promise<void> {
     const askedAt = this.#clock.now()
     const to = node.openCell + minuteMs
-    const from = to - this.#case.windowCells * minuteMs
+    const from = to - windowCells * minuteMs
     const plan = node.planOf(`q=${question}&from=${from}&to=${to}&step=${minuteMs}`)
     this.#tally.requests++
     const { answer, decision, text } = await node.serve(plan)

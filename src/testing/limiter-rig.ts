@@ -5,6 +5,7 @@ import { type LimiterOptions, limiter } from '../limits/limiter.ts'
 import type { Cells } from '../stores/cells.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
 import { asynchronousCells, Network } from './asynchronous.ts'
+import { cellsThrough } from './cells-through.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { seededRandom } from './random.ts'
 
@@ -35,19 +36,11 @@ export function limiterRig(network: (typeof networks)[number] = 'in this process
 }
 
 /** Cells that answer at once, or throw. */
-function failing(cells: Cells, state: { isDown: boolean }): Cells {
-  const run = <T>(operation: () => T): T => {
+const failing = (cells: Cells, state: { isDown: boolean }): Cells =>
+  cellsThrough(cells, (operation) => {
     if (state.isDown) throw new Error('the store is down')
     return operation()
-  }
-  return Object.assign(Object.create(cells) as Cells, {
-    capabilities: cells.capabilities,
-    get: (...given: Parameters<Cells['get']>) => run(() => cells.get(...given)),
-    list: (...given: Parameters<Cells['list']>) => run(() => cells.list(...given)),
-    take: (...given: Parameters<Cells['take']>) => run(() => cells.take(...given)),
-    remove: (...given: Parameters<Cells['remove']>) => run(() => cells.remove(...given)),
   })
-}
 
 export const perMinute = (name: string, rate: number, burst = rate): Limit => ({
   ...{ name, capacity: burst, refillAmount: rate, refillPeriodSeconds: 60 },

@@ -1,7 +1,8 @@
 /** Laws of objects about several nodes that regenerate at once, slow ones and dead ones; see test-objects.ts. */
 import assert from 'node:assert/strict'
 import type { Cells } from '../stores/cells.ts'
-import { countedRender, eventually, pause, shown, until } from './object-rig.ts'
+import { cellsThrough } from './cells-through.ts'
+import { countedRender, eventually, pause, renderOf, shown, shownBy, until } from './object-rig.ts'
 import type { ObjectLaw } from './test-objects.ts'
 
 /** Longer than any of these laws. */
@@ -10,7 +11,7 @@ const terms = { revalidateSeconds: 60, staleIfErrorSeconds: 600 }
 
 /** A node that is frozen while it renders: it renews no lease. */
 const withoutRenewals = (cells: Cells): Cells => ({
-  ...operationsOf(cells),
+  ...cellsThrough(cells, (operation) => operation()),
   put: (id, draft, condition) =>
     id.sk === 'LOCK' && condition.is === 'revision'
       ? Promise.reject(new Error('frozen'))
@@ -25,18 +26,6 @@ const killedBeforeCommit = (cells: Cells, onDeath: () => void): Cells => ({
     return new Promise(() => {})
   },
   remove: () => new Promise(() => {}),
-})
-
-const operationsOf = (cells: Cells): Cells => ({
-  name: cells.name,
-  capabilities: cells.capabilities,
-  get: (id, v) => cells.get(id, v),
-  list: (pk, v) => cells.list(pk, v),
-  put: (id, draft, condition) => cells.put(id, draft, condition),
-  take: (id, take) => cells.take(id, take),
-  remove: (id, condition) => cells.remove(id, condition),
-  publish: (changes) => cells.publish(changes),
-  close: () => cells.close(),
 })
 
 export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
@@ -89,23 +78,10 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
     const render = countedRender(() => pause(clock, 80_000).then(() => 'slow'))
     const first = slow.get('k', render, long)
     await until(clock, () => render.calls === 1)
-    const second = await eventually(
-      clock,
-      other.get('k', async () => 'newer', long),
-      50,
-    )
-    assert.equal(shown(second), 'miss newer')
-    assert.equal(shown(await eventually(clock, first, 50)), 'miss slow')
+    assert.equal(await shownBy(clock, other.get('k', renderOf('newer'), long), 50), 'miss newer')
+    assert.equal(await shownBy(clock, first, 50), 'miss slow')
     for (const each of [slow, other, node()])
-      assert.equal(
-        shown(
-          await eventually(
-            clock,
-            each.get('k', async () => 'x', long),
-          ),
-        ),
-        'hit newer',
-      )
+      assert.equal(await shownBy(clock, each.get('k', renderOf('x'), long)), 'hit newer')
   },
 
   async 'a node that dies between body and commit leaves the old version, and is replaced'({ node, clock }) {
@@ -113,24 +89,12 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
     let isDead = false
     const dying = node(options, (cells) => killedBeforeCommit(cells, () => (isDead = true)))
     const other = node(options)
-    await eventually(
-      clock,
-      other.get('k', async () => 'v1', terms),
-    )
+    await eventually(clock, other.get('k', renderOf('v1'), terms))
     await clock.advance(60_000)
-    void dying.get('k', async () => 'lost', terms)
+    void dying.get('k', renderOf('lost'), terms)
     await until(clock, () => isDead)
     assert.equal(shown((await eventually(clock, node().peek('k')))!), 'stale v1')
-    assert.equal(
-      shown(
-        await eventually(
-          clock,
-          other.get('k', async () => 'v2', terms),
-          50,
-        ),
-      ),
-      'miss v2',
-    )
+    assert.equal(await shownBy(clock, other.get('k', renderOf('v2'), terms), 50), 'miss v2')
   },
 
   async 'a holder that fails releases the lease: a waiter renders before it would have expired'(context) {
@@ -139,15 +103,7 @@ export const objectLeaseLaws: Readonly<Record<string, ObjectLaw>> = {
     const render = countedRender(() => pause(clock, 500).then(() => Promise.reject(new Error('down'))))
     const first = Promise.resolve(node().get('k', render, terms)).catch(String)
     await until(clock, () => render.calls === 1)
-    assert.equal(
-      shown(
-        await eventually(
-          clock,
-          node().get('k', async () => 'v1', terms),
-        ),
-      ),
-      'miss v1',
-    )
+    assert.equal(await shownBy(clock, node().get('k', renderOf('v1'), terms)), 'miss v1')
     assert.match(String(await first), /down/)
     assert.ok(clock.now() - began < 60_000)
   },

@@ -1,7 +1,7 @@
 /** Laws of objects about rows, versions and invalidations; see test-objects.ts. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { countedRender, eventually, minute, shown } from './object-rig.ts'
+import { countedRender, eventually, minute, renderOf, shown, shownBy } from './object-rig.ts'
 import type { ObjectLaw } from './test-objects.ts'
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text)
@@ -32,10 +32,7 @@ export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
         clock,
         a.get(`k${length}`, async () => body, minute),
       )
-      const found = await eventually(
-        clock,
-        b.get(`k${length}`, async () => 'other', minute),
-      )
+      const found = await eventually(clock, b.get(`k${length}`, renderOf('other'), minute))
       assert.equal(found.state, 'hit')
       assert.ok(Buffer.from(found.body).equals(body), `${length} bytes`)
       const rows = await eventually(clock, cells.list(pkOf('default', `k${length}`), 1))
@@ -77,15 +74,9 @@ export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
     ]
     const [a, b] = [node(), node()]
     for (const tenant of tenants)
-      await eventually(
-        clock,
-        a.get({ tenant, key: 'k' }, async () => JSON.stringify(tenant), minute),
-      )
+      await eventually(clock, a.get({ tenant, key: 'k' }, renderOf(JSON.stringify(tenant)), minute))
     for (const tenant of tenants) {
-      const found = await eventually(
-        clock,
-        b.get({ tenant, key: 'k' }, async () => 'other', minute),
-      )
+      const found = await eventually(clock, b.get({ tenant, key: 'k' }, renderOf('other'), minute))
       assert.equal(shown(found), `hit ${JSON.stringify(tenant)}`)
     }
   },
@@ -102,13 +93,13 @@ export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
     await eventually(clock, a.invalidate('k'))
     assert.ok(await eventually(clock, cells.get({ pk: pkOf('default', 'k'), sk: 'META' }, 1)))
     render.gives = () => Promise.reject(new Error('down'))
-    assert.equal(shown(await eventually(clock, a.get('k', render, minute))), 'stale v1')
+    assert.equal(await shownBy(clock, a.get('k', render, minute)), 'stale v1')
     await clock.advance(5000)
-    assert.equal(shown(await eventually(clock, b.get('k', render, minute))), 'stale v1')
+    assert.equal(await shownBy(clock, b.get('k', render, minute)), 'stale v1')
     render.gives = () => 'v2'
-    assert.equal(shown(await eventually(clock, b.get('k', render, minute))), 'miss v2')
-    assert.equal(shown(await eventually(clock, a.get('k', render, minute))), 'hit v2')
-    assert.equal(shown(await eventually(clock, b.get('k', render, minute))), 'hit v2')
+    assert.equal(await shownBy(clock, b.get('k', render, minute)), 'miss v2')
+    assert.equal(await shownBy(clock, a.get('k', render, minute)), 'hit v2')
+    assert.equal(await shownBy(clock, b.get('k', render, minute)), 'hit v2')
   },
 
   async 'a tag invalidates the objects that have it, and a tenant all of its own'({ node, clock }) {
@@ -121,7 +112,7 @@ export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
     ]
     const statesAfter = async (): Promise<string> => {
       await clock.advance(5000)
-      const found = keys.map((key) => b.get(key, async () => 'v', { revalidateSeconds: 3600 }))
+      const found = keys.map((key) => b.get(key, renderOf('v'), { revalidateSeconds: 3600 }))
       return (await eventually(clock, Promise.all(found))).map(({ state }) => state).join(' ')
     }
     assert.equal(await statesAfter(), 'miss miss miss miss')
@@ -144,17 +135,14 @@ export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
     await eventually(clock, b.get('k', render, { revalidateSeconds: 600 }))
     for (const back of ['v2', 'v1']) {
       assert.equal(await eventually(clock, a.rollback('k')), true)
-      assert.equal(shown(await eventually(clock, a.get('k', render, minute))), `hit ${back}`)
+      assert.equal(await shownBy(clock, a.get('k', render, minute)), `hit ${back}`)
       await clock.advance(5000)
-      assert.equal(
-        shown(await eventually(clock, b.get('k', render, { revalidateSeconds: 600 }))),
-        `hit ${back}`,
-      )
+      assert.equal(await shownBy(clock, b.get('k', render, { revalidateSeconds: 600 })), `hit ${back}`)
     }
     assert.equal(await eventually(clock, a.rollback('k')), false)
     assert.equal(render.calls, 3)
     await clock.advance(60_000)
-    assert.equal(shown(await eventually(clock, a.get('k', render, { revalidateSeconds: 60 }))), 'miss v4')
+    assert.equal(await shownBy(clock, a.get('k', render, { revalidateSeconds: 60 })), 'miss v4')
   },
 
   async 'a version that no rollback can reach any more is removed'({ node, cells, clock }) {
@@ -168,7 +156,7 @@ export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
     assert.equal(rows.filter(([sk]) => sk.startsWith('VER#')).length, 4)
     for (const back of ['v5', 'v4', 'v3']) {
       assert.equal(await eventually(clock, cache.rollback('k')), true)
-      assert.equal(shown(await eventually(clock, cache.get('k', render, minute))), `hit ${back}`)
+      assert.equal(await shownBy(clock, cache.get('k', render, minute)), `hit ${back}`)
     }
     assert.equal(await eventually(clock, cache.rollback('k')), false)
   },
@@ -191,12 +179,12 @@ export const objectLaws: Readonly<Record<string, ObjectLaw>> = {
       [{ status: 503 }, 'stale v1'],
     ] as const) {
       render.gives = () => ({ ...given, body: bytesOf('no') })
-      assert.equal(shown(await eventually(clock, a.get('k', render, terms))), expected, JSON.stringify(given))
+      assert.equal(await shownBy(clock, a.get('k', render, terms)), expected, JSON.stringify(given))
     }
     render.gives = () => Promise.reject(new Error('down'))
-    assert.equal(shown(await eventually(clock, b.get('k', render, terms))), 'stale v1')
+    assert.equal(await shownBy(clock, b.get('k', render, terms)), 'stale v1')
     render.gives = () => ({ status: 404, isStorable: true, body: bytesOf('gone') })
-    assert.equal(shown(await eventually(clock, a.get('k', render, terms))), 'miss gone')
-    assert.equal(shown(await eventually(clock, b.get('k', render, terms))), 'hit gone')
+    assert.equal(await shownBy(clock, a.get('k', render, terms)), 'miss gone')
+    assert.equal(await shownBy(clock, b.get('k', render, terms)), 'hit gone')
   },
 }

@@ -18,10 +18,11 @@ export function countedRender(gives: CountedRender['gives'] = (call) => `v${call
   return render
 }
 
-const textOf = ({ body }: Pick<ObjectAnswer, 'body'>): string => Buffer.from(body).toString()
+/** A render that always gives this text. */
+export const renderOf = (text: string) => async (): Promise<string> => text
 
 /** State and body in one text: 'hit v1'. */
-export const shown = (answer: ObjectAnswer): string => `${answer.state} ${textOf(answer)}`
+export const shown = ({ state, body }: ObjectAnswer): string => `${state} ${Buffer.from(body).toString()}`
 
 const maxTurns = 100_000
 
@@ -38,6 +39,13 @@ export async function eventually<T>(clock: FakeClock, pending: T | Promise<T>, s
   await until(clock, () => !isPending, stepMs)
   return ended
 }
+
+/** The answer as `shown`, once it is there. */
+export const shownBy = async (
+  clock: FakeClock,
+  pending: ObjectAnswer | Promise<ObjectAnswer>,
+  stepMs?: number,
+): Promise<string> => shown(await eventually(clock, pending, stepMs))
 
 /** Moves the clock until something has happened. */
 export async function until(clock: FakeClock, hasHappened: () => boolean, stepMs = 1): Promise<void> {

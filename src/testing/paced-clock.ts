@@ -4,6 +4,7 @@
  */
 import type { Cells } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
+import { cellsThrough } from './cells-through.ts'
 import type { FakeClock } from './fake-clock.ts'
 
 /** The clock to move, and the cells whose operations it waits for. */
@@ -18,11 +19,7 @@ export function paced(clock: FakeClock, cells: Cells): { clock: FakeClock; cells
   }
   return {
     clock: {
-      now: () => clock.now(),
-      elapsed: () => clock.elapsed(),
-      random: () => clock.random(),
-      after: (delayMs, action) => clock.after(delayMs, action),
-      jump: (to) => clock.jump(to),
+      ...clock,
       async advance(ms) {
         // Runs due timers, which may begin operations; so may code that waited for one.
         await clock.advance(0)
@@ -36,16 +33,6 @@ export function paced(clock: FakeClock, cells: Cells): { clock: FakeClock; cells
         return clock.pending
       },
     },
-    cells: {
-      name: cells.name,
-      capabilities: cells.capabilities,
-      get: (id, v) => watched(cells.get(id, v)),
-      list: (pk, v) => watched(cells.list(pk, v)),
-      put: (id, draft, condition) => watched(cells.put(id, draft, condition)),
-      take: (id, take) => watched(cells.take(id, take)),
-      remove: (id, condition) => watched(cells.remove(id, condition)),
-      publish: (changes) => watched(cells.publish(changes)),
-      close: () => cells.close(),
-    },
+    cells: cellsThrough(cells, (operation) => watched(operation())),
   }
 }

@@ -7,18 +7,13 @@ import { clockOf, type Pane } from '../core/pane.ts'
 import { PaneBuilder } from '../core/pane-builder.ts'
 import type { Packer } from '../stores/memory/cold.ts'
 import { memoryStore } from '../stores/memory/index.ts'
-import type { Found, ShapeRecord, Store } from '../stores/store.ts'
+import type { Found, Store } from '../stores/store.ts'
 import { Directory } from '../workers/cache/directory.ts'
 import type { ToMainThread, ToReplica } from '../workers/cache/messages.ts'
 import { Replica } from '../workers/cache/replica.ts'
 import { fakeClock } from './fake-clock.ts'
 
 export const everything: Interval = { from: 0, to: 1000 }
-
-export const shapeOf = (text: string): ShapeRecord => ({
-  ...{ backend: 'main', text, query: text, sources: [], knowsAllSources: true, lookbackMs: 0 },
-  ...{ grid: { kind: 'point', step: 1000, origin: 0 }, identity: '', headers: [] },
-})
 
 const saying = (key: string, bucket: number, clock: number): string => `${key}${bucket}@${clock};`
 

@@ -6,7 +6,7 @@ import type { SegmentSettings } from '../backends/segment-watch.ts'
 import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
-import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts'
+import type { Explanation } from '../engine/explain/explain.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import { Marks } from '../engine/marks.ts'
 import { Witness } from '../engine/witness.ts'
@@ -16,6 +16,7 @@ import type { Observer } from '../telemetry/telemetry.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { fakeClock } from './fake-clock.ts'
 import { FakeDruid } from './fake-druid.ts'
+import { patientClient, planOf, requestFor, textOf } from './rig-requests.ts'
 
 const dayMs = 86_400_000
 
@@ -74,15 +75,13 @@ export class SegmentRig {
     this.watcher =
       segments &&
       new SegmentWatcher({
-        ...{
-          backend: 'druid',
-          segments: backend.segments!,
-          settings: segments,
-          upstream,
-          clock,
-          witness,
-          log,
-        },
+        backend: 'druid',
+        segments: backend.segments!,
+        settings: segments,
+        upstream,
+        clock,
+        witness,
+        log,
         mark: (mark) => this.marks.add(mark),
       })
     this.watcher?.start()
@@ -91,27 +90,20 @@ export class SegmentRig {
   async ask(panel: Panel): Promise<SeenPanel> {
     const decision = newDecision()
     const before = this.druid.asked.length
-    const client = { isGone: false, onGone() {} }
-    const answer = await this.#cache.serve({ ...this.#asked(panel), client }, decision)
+    const request = { ...requestFor(this.plan(panel)), client: patientClient }
+    const answer = await this.#cache.serve(request, decision)
     const asked = this.druid.asked.slice(before)
     assert.ok(answer.kind === 'panes', answer.kind)
-    const target = Buffer.alloc(answer.body.length)
-    answer.body.write(target)
     return {
       decision,
-      text: target.toString('latin1'),
+      text: textOf(answer),
       truth: this.druid.truth(panel, panel.stepMs),
       fetched: asked.reduce((sum, { buckets }) => sum + buckets, 0),
     }
   }
 
   explain(panel: Panel): Promise<Explanation> {
-    return this.#cache.explain(this.#asked(panel))
-  }
-
-  #asked(panel: Panel): ExplainedRequest {
-    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
-    return { plan: this.plan(panel), identity: '', partition: 'separate', demands }
+    return this.#cache.explain(requestFor(this.plan(panel)))
   }
 
   plan({ granularity, from, to }: Panel): Plan {
@@ -120,13 +112,10 @@ export class SegmentRig {
       intervals: [`${new Date(from).toISOString()}/${new Date(to).toISOString()}`],
       aggregations: [{ type: 'count', name: 'n' }],
     })
-    const query = this.#backend.parse({
+    const request = {
       ...{ method: 'POST', path: '/druid/v2', search: '', body: Buffer.from(body) },
       headers: ['content-type', 'application/json'],
-    })
-    assert.ok(query !== undefined && !('bypass' in query))
-    const plan = this.#backend.plan(query, this.clock.now())
-    assert.ok(!('bypass' in plan))
-    return plan
+    }
+    return planOf(this.#backend, request, this.clock.now())
   }
 }

@@ -11,7 +11,6 @@ export class SlowPacker implements Packer {
   isBroken = false
   packed = 0
   unpacked = 0
-  turns = 0
   /** Called whenever something is under way. */
   onWork: () => void = () => {}
 
@@ -47,9 +46,7 @@ export class SlowPacker implements Packer {
     return own
   }
 
-  async turn(): Promise<void> {
-    this.turns++
-  }
+  async turn(): Promise<void> {}
 
   letGo(): void {
     for (const go of this.#waiting.splice(0)) go()

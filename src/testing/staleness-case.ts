@@ -15,13 +15,12 @@ export interface StalenessCase {
   readonly policies: readonly PolicySpec[]
   readonly seed: number
   readonly windowHours: number
-  /** Each looks at one panel, every `refreshMs`, at a random phase. */
+  /** Each looks at one panel, every ten seconds, at a random phase. */
   readonly viewers: number
   /** Whether the backend takes several intervals per query. */
   readonly several: boolean
   readonly warmUpHours: number
   readonly measuredHours: number
-  readonly refreshMs?: number
   /** How long a query takes. */
   readonly latencyMs?: number
   readonly panels?: number

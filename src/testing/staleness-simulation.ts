@@ -9,7 +9,7 @@ import { Budget } from '../core/budget.ts'
 import { newDecision } from '../core/decision.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import { Marks } from '../engine/marks.ts'
-import type { Answer, Client } from '../engine/trip.ts'
+import type { Answer } from '../engine/trip.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { Learner } from '../ttl/learned/learner.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
@@ -18,12 +18,14 @@ import { type ChangeModelName, changeModels } from './change-models.ts'
 import { bucketMs, ChangingDatabase } from './changing-database.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { mixSeeds, type Random, seededRandom } from './random.ts'
+import { patientClient, planOf, requestFor, rowsRequest } from './rig-requests.ts'
 import type { HourlyCost, PolicySpec, StalenessCase, StalenessRun } from './staleness-case.ts'
 import { policyFrom } from './staleness-policies.ts'
 import { StalenessReport } from './staleness-report.ts'
 import { checkText, StalenessTally } from './staleness-tally.ts'
 
 const hourMs = 3_600_000
+const refreshMs = 10_000
 
 /** Panels with the same model, policy and first hour. */
 interface Cohort {
@@ -94,11 +96,11 @@ class StalenessSimulation {
   }
 
   async run(): Promise<StalenessRun> {
-    const { viewers, refreshMs = 10_000, warmUpHours, measuredHours } = this.#case
+    const { viewers, warmUpHours, measuredHours } = this.#case
     for (let viewer = 0; viewer < viewers; viewer++) {
       const panel = this.#panels[viewer % this.#panels.length]!
       const delay = panel.cohort.fromHour * hourMs + this.#random() * refreshMs
-      this.#clock.after(delay, () => this.#refresh(panel, refreshMs))
+      this.#clock.after(delay, () => this.#refresh(panel))
     }
     for (let hour = 0; hour < warmUpHours + measuredHours; hour++) await this.#runHour()
     const report = new StalenessReport(this.#case, this.#costs)
@@ -144,19 +146,11 @@ class StalenessSimulation {
     })
   }
 
-  #refresh(panel: Panel, refreshMs: number): void {
-    this.#clock.after(refreshMs, () => this.#refresh(panel, refreshMs))
+  #refresh(panel: Panel): void {
+    this.#clock.after(refreshMs, () => this.#refresh(panel))
     this.#requests++
-    const request = {
-      ...({
-        plan: this.#planNow(panel),
-        identity: '',
-        partition: 'separate',
-        client: patientClient,
-      } as const),
-      demands: { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false },
-      policy: panel.cohort.policy,
-    }
+    const { policy } = panel.cohort
+    const request = { ...requestFor(this.#planNow(panel)), client: patientClient, policy }
     const answer = this.#cache.serve(request, newDecision())
     if (answer instanceof Promise) void answer.then((late) => this.#shown(panel, late))
     else this.#shown(panel, answer)
@@ -182,14 +176,6 @@ class StalenessSimulation {
     const from = to - this.#case.windowHours * hourMs
     const range = this.#case.several ? `ranges=${from}-${to}` : `from=${from}&to=${to}`
     const search = `q=${source}&panel=${name}&${range}&step=${bucketMs}`
-    const query = this.#backend.parse({
-      ...{ method: 'GET', path: '/rows', search, headers: [], body: new Uint8Array() },
-    })
-    assert.ok(query !== undefined && !('bypass' in query))
-    const plan = this.#backend.plan(query, this.#clock.now())
-    assert.ok(!('bypass' in plan))
-    return plan
+    return planOf(this.#backend, rowsRequest(search), this.#clock.now())
   }
 }
-
-const patientClient: Client = { isGone: false, onGone() {} }

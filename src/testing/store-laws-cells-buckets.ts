@@ -58,19 +58,17 @@ const secondsLeft = (outcome: TakeOutcome, clock: FakeClock): number | 'never' |
 
 /** [instant in ms, tokens requested, whether they are granted, tokens left, wait in ms]: 5 tokens, one a second. */
 const gcra: readonly (readonly [number, number, boolean, number, (number | 'never')?])[] = [
-  ...([[0, 6, false, 5, 'never']] as const),
-  ...([4, 3, 2, 1, 0] as const).map((left) => [0, 1, true, left] as const),
-  ...([[0, 1, false, 0, 1000]] as const),
-  ...([
-    [3000, 1, true, 2],
-    [3100, 1, true, 1],
-    [4000, 1, true, 1],
-    [8000, 1, true, 4],
-    [9500, 1, true, 4],
-    [9500, 0, true, 4],
-    [9500, 2, true, 2],
-  ] as const),
-  ...([[9500, 5, false, 2, 3000]] as const),
+  [0, 6, false, 5, 'never'],
+  ...[4, 3, 2, 1, 0].map((left) => [0, 1, true, left] as const),
+  [0, 1, false, 0, 1000],
+  [3000, 1, true, 2],
+  [3100, 1, true, 1],
+  [4000, 1, true, 1],
+  [8000, 1, true, 4],
+  [9500, 1, true, 4],
+  [9500, 0, true, 4],
+  [9500, 2, true, 2],
+  [9500, 5, false, 2, 3000],
 ]
 
 /** Limit, and how often it is polled: each poll writes the row. */

@@ -30,6 +30,10 @@ async function mustPut(
   return outcome.rev
 }
 
+/** The rows of a `pk` as texts, in the order of the list: 'sk value'. */
+const listed = async (cells: Cells, pk: string): Promise<string[]> =>
+  (await cells.list(pk, 1)).map(([sk, cell]) => `${sk} ${textOf(cell)}`)
+
 const secondsAfter = (clock: FakeClock, seconds: number): number => Math.ceil(clock.now() / 1000) + seconds
 
 export const cellRowLaws: Readonly<Record<string, CellLaw>> = {
@@ -103,18 +107,9 @@ export const cellRowLaws: Readonly<Record<string, CellLaw>> = {
       { id: ids[2]!, remove: true as const, if: { is: 'revision' as const, rev: last } },
     ]
     assert.deepEqual(await cells.publish(changes(`${rev}1`)), { ok: false, reason: 'condition', failed: 2 })
-    assert.deepEqual(
-      (await cells.list('p', 1)).map(([sk]) => sk),
-      ['c'],
-    )
+    assert.deepEqual(await listed(cells, 'p'), ['c old'])
     assert.ok((await cells.publish(changes(rev))).ok)
-    assert.deepEqual(
-      (await cells.list('p', 1)).map(([sk, cell]) => [sk, textOf(cell)]),
-      [
-        ['a', 'A'],
-        ['b', 'B'],
-      ],
-    )
+    assert.deepEqual(await listed(cells, 'p'), ['a A', 'b B'])
     const twice = [0, 0].map((i) => ({ id: { pk: 'q', sk: String(i) }, put: draftOf('x'), if: absent }))
     assert.deepEqual(await cells.publish(twice), { ok: false, reason: 'duplicate', failed: 1 })
     assert.deepEqual(await cells.list('q', 1), [])
@@ -198,10 +193,7 @@ export const cellRowLaws: Readonly<Record<string, CellLaw>> = {
     await mustPut(cells, { pk: 'ab', sk: 'c' }, draftOf('1'))
     await mustPut(cells, { pk: 'a', sk: 'bc' }, draftOf('2'))
     await mustPut(cells, { pk: 'a', sk: 'ü' }, draftOf('3'))
-    assert.deepEqual(
-      (await cells.list('a', 1)).map(([sk]) => sk),
-      ['bc', 'ü'],
-    )
+    assert.deepEqual(await listed(cells, 'a'), ['bc 2', 'ü 3'])
     for (const bad of [
       { pk: '', sk: 's' },
       { pk: 'p', sk: '' },

@@ -3,16 +3,15 @@
  * node:test. Every cache of a law stands for a node, and all of them share the store.
  */
 import { describe, test } from 'node:test'
-import { systemClock } from '../core/clock.ts'
 import { type ObjectCacheOptions, objectCache } from '../engine/objects/object-cache.ts'
 import type { ObjectCache } from '../engine/objects/objects.ts'
 import type { Cells } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
-import { type FakeClock, fakeClock } from './fake-clock.ts'
+import type { FakeClock } from './fake-clock.ts'
 import { objectLaws } from './object-laws.ts'
 import { objectLeaseLaws } from './object-laws-leases.ts'
 import { paced } from './paced-clock.ts'
-import type { CellLaws } from './test-store.ts'
+import { type CellLaws, clockAtServerTime } from './test-store.ts'
 
 export interface ObjectContext {
   readonly cells: Cells
@@ -36,8 +35,7 @@ export function testObjects(options: ObjectLawsOptions): void {
 }
 
 async function run(options: ObjectLawsOptions, law: ObjectLaw): Promise<void> {
-  // Engines expire rows by their own clocks.
-  const unpaced = fakeClock(1000 * Math.floor(systemClock.now() / 1000))
+  const unpaced = clockAtServerTime()
   const created = await options.create({ clock: unpaced })
   const { end } = created
   const { clock, cells } = options.endsByClock

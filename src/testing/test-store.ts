@@ -64,7 +64,7 @@ export function testStore(options: StoreLaws): void {
  * The clock of a law starts at the current second and stands still: engines expire rows by their own clocks, and moving
  * this one tests how readers judge rows that are still there.
  */
-const clockAtServerTime = (): FakeClock => fakeClock(1000 * Math.floor(systemClock.now() / 1000))
+export const clockAtServerTime = (): FakeClock => fakeClock(1000 * Math.floor(systemClock.now() / 1000))
 
 async function run(options: StoreLaws, law: StoreLaw): Promise<void> {
   const clock = clockAtServerTime()

@@ -2,16 +2,14 @@
  * Several caches that share one store through messages, as threads do, on a fake clock: each message takes its own time,
  * and between two threads they arrive in the order in which they were sent. For tests of the engine.
  */
-import assert from 'node:assert/strict'
-import type { Backend, Plan } from '../backends/backend.ts'
+import type { Backend } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
-import { type Decision, newDecision } from '../core/decision.ts'
+import { newDecision } from '../core/decision.ts'
 import type { Mark } from '../core/mark.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import { Marks } from '../engine/marks.ts'
 import { Purge } from '../engine/purge/purge.ts'
-import type { Answer } from '../engine/trip.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { Directory } from '../workers/cache/directory.ts'
@@ -21,11 +19,12 @@ import { ClaimTable, type FromClaimTable, RemoteClaims, type ToClaimTable } from
 import type { Span } from './backend-runs.ts'
 import { type CellQuery, cellBackend } from './cell-backend.ts'
 import { printSpans } from './cell-ranges.ts'
+import { minuteMs, type Served } from './engine-rig.ts'
 import { fakeClock } from './fake-clock.ts'
 import { FakeDatabase } from './fake-database.ts'
 import type { Random } from './random.ts'
+import { patientClient, planOf, requestFor, rowsRequest, textOf } from './rig-requests.ts'
 
-export const minuteMs = 60_000
 const retentionMs = 86_400_000
 
 type Upwards = ToMainThread | ToClaimTable | { readonly kind: 'done'; readonly id: number }
@@ -58,12 +57,6 @@ class SlowPort<Message> {
   }
 }
 
-export interface Served {
-  readonly answer: Answer
-  readonly decision: Decision
-  readonly text: string
-}
-
 /** A thread that serves requests. */
 class RigThread {
   readonly id: number
@@ -93,14 +86,12 @@ class RigThread {
       } else this.replica.receive(message)
     })
     this.cache = new IntervalCache({
-      ...{
-        name: 'cells',
-        backend: rig.backend,
-        upstream: database,
-        policy: ladder(),
-        claims: claims.of(''),
-        clock,
-      },
+      name: 'cells',
+      backend: rig.backend,
+      upstream: database,
+      policy: ladder(),
+      claims: claims.of(''),
+      clock,
       ...{ store: this.replica.store(''), marks: marks.of('cells'), budget: this.budget },
       ...{ maxAnswerBytes: 1 << 20, maxStaleMs: 3_600_000, patienceMs: { slow: 10_000, down: 1000 } },
       ...{ storeTimeoutMs: 1_000, coalescing: true },
@@ -182,11 +173,9 @@ export class ThreadRig {
 
   async #serve(place: number, search: string): Promise<Served> {
     const decision = newDecision()
-    const demands = { notBefore: Number.NEGATIVE_INFINITY, onlyIfCached: false }
-    const client = { isGone: false, onGone() {} }
-    const plan = this.#plan(search)
+    const plan = planOf(this.backend, rowsRequest(search), this.clock.now())
     const { cache } = this.#threads[place]!
-    const answer = await cache.serve({ plan, identity: '', partition: 'separate', demands, client }, decision)
+    const answer = await cache.serve({ ...requestFor(plan), client: patientClient }, decision)
     return { answer, decision, text: textOf(answer) }
   }
 
@@ -225,31 +214,11 @@ export class ThreadRig {
     await Promise.all(
       this.#threads.map((thread) => {
         const id = ++this.#lastOrder
-        return new Promise<void>((resolve) => {
-          const done = () => {
-            this.#orders.delete(id)
-            resolve()
-          }
-          this.#orders.set(id, { thread, done })
-          thread.down.send({ kind: 'marks', id, marks })
-        })
+        const { promise, resolve } = Promise.withResolvers<void>()
+        this.#orders.set(id, { thread, done: resolve })
+        thread.down.send({ kind: 'marks', id, marks })
+        return promise
       }),
     )
   }
-
-  #plan(search: string): Plan {
-    const wire = { method: 'GET', path: '/rows', search, headers: [], body: new Uint8Array() }
-    const query = this.backend.parse(wire)
-    assert.ok(query !== undefined && !('bypass' in query))
-    const plan = this.backend.plan(query, this.clock.now())
-    assert.ok(!('bypass' in plan))
-    return plan
-  }
-}
-
-function textOf(answer: Answer): string {
-  if (answer.kind !== 'panes') return ''
-  const target = Buffer.alloc(answer.body.length)
-  answer.body.write(target)
-  return target.toString('latin1')
 }

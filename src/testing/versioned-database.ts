@@ -6,7 +6,7 @@
 import type { WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
-import { afterLag } from './after-lag.ts'
+import { replyAfter } from './fake-reply.ts'
 
 export interface VersionedDatabaseOptions {
   readonly clock: Clock
@@ -44,12 +44,10 @@ export class VersionedDatabase implements Upstream {
     const [from, to] = [Number(parameters.get('from')), Number(parameters.get('to'))]
     this.queries++
     this.cells += (to - from) / stepMs
-    const timer = afterLag(clock, serviceMs(), () => {
-      handler.head(200, ['Content-Type', 'application/json'])
-      handler.data(Buffer.from(this.#answer(parameters.get('q') ?? '', from, to)))
-      handler.end([])
-    })
-    return { cancel: () => timer.cancel(), pause() {}, resume() {} }
+    const question = parameters.get('q') ?? ''
+    return replyAfter({ clock, lagMs: serviceMs() }, handler, () => ({
+      ...{ status: 200, body: this.#answer(question, from, to) },
+    }))
   }
 
   /** Whether an answer that is given now is one that the database gave at an instant that the TTL permits. */

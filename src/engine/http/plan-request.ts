@@ -24,7 +24,7 @@ export function planRequest(context: PlanContext, wire: WireRequest): Plan | Byp
   }
 }
 
-const isBypass = (value: unknown): value is Bypass<string> =>
+export const isBypass = (value: unknown): value is Bypass<string> =>
   typeof value === 'object' && value !== null && 'bypass' in value
 
 /** An error of our own, in the form that clients of the database understand. */

@@ -35,7 +35,6 @@ async function newRig(options: RigOptions = {}): Promise<ChangingRig> {
 const changing = (clock: FakeClock, values: ReadonlyMap<EpochMs, number | undefined>): FakeDatabase =>
   new FakeDatabase({
     clock,
-    isChanging: true,
     valueAt: (start) => (values.has(start) ? values.get(start) : 1),
   })
 

@@ -29,7 +29,7 @@ function newRig({ isShared = false, ...options }: RigOptions & { isShared?: bool
   const learner = new RememberingLearner(policy)
   const probed = { factor: (_start: EpochMs) => 1 }
   const valueAt = (start: EpochMs) => 100 * probed.factor(start)
-  const database = new FakeDatabase({ clock, isChanging: true, valueAt })
+  const database = new FakeDatabase({ clock, valueAt })
   const far = isShared ? { far: asynchronous(sharedStore(clock), { clock }) } : {}
   const rig = new EngineRig({ clock, database, learning: learner, refreshesAhead: false, ...far, ...options })
   rig.policy = learned(policy)

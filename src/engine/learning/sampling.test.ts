@@ -13,7 +13,7 @@ function newRig() {
   const clock = fakeClock()
   const learner = new RememberingLearner(policy)
   const truth = { value: 1 }
-  const database = new FakeDatabase({ clock, isChanging: true, valueAt: () => truth.value })
+  const database = new FakeDatabase({ clock, valueAt: () => truth.value })
   const rig = new EngineRig({ clock, learning: learner, database })
   rig.policy = learned(policy)
   return { rig, clock, learner, truth, database }

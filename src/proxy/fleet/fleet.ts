@@ -5,8 +5,8 @@
  */
 import type { Clock, EpochMs, Timer } from '../../core/clock.ts'
 import { inTime } from '../../core/deadline.ts'
-import type { FleetFigures } from '../../telemetry/fleet-families.ts'
 import type { NodeState } from '../../telemetry/labels.ts'
+import type { FleetFigures } from '../../telemetry/source-families.ts'
 import type { NodeFacts, NodeRow, NodeRows } from './node-rows.ts'
 import type { NodeSummary } from './summary.ts'
 

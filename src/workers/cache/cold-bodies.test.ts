@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { takeBodiesFrom } from '../../core/pane.ts'
 import { zstd } from '../../stores/memory/cold.ts'
-import { everything, paneOf, ReplicaRig, shapeOf } from '../../testing/replica-rig.ts'
+import { everything, paneOf, ReplicaRig } from '../../testing/replica-rig.ts'
+import { shapeOf } from '../../testing/store-laws-panes.ts'
 import { sharedMemory } from '../shared-pane.ts'
 
 test('a body that was compressed is shared as before', async () => {

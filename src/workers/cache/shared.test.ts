@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pick, type Random, seededRandom, wholeNumber } from '../../testing/random.ts'
-import { clocksIn, everything, paneOf, ReplicaRig, shapeOf } from '../../testing/replica-rig.ts'
+import { clocksIn, everything, paneOf, ReplicaRig } from '../../testing/replica-rig.ts'
 import { SlowPacker } from '../../testing/slow-packer.ts'
+import { shapeOf } from '../../testing/store-laws-panes.ts'
 import type { Replica } from './replica.ts'
 
 const keys = ['a', 'b', 'c']
