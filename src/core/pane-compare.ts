@@ -45,7 +45,7 @@ function isSameRun(
 
 const isHeld = (pane: Pane, bucket: number): boolean => !Number.isNaN(clockOf(pane, bucket))
 
-interface Place {
+interface LaneRange {
   readonly columns: readonly [number, number]
   readonly lane: number
   /** The bucket of the first entry. */
@@ -53,8 +53,8 @@ interface Place {
 }
 
 /** Allocates nothing, and compares short pieces byte by byte, because a native call costs more than most of them are long. */
-function noteDifferences(differs: Uint8Array, [a, b]: readonly [Pane, Pane], place: Place): void {
-  const { columns, lane, from } = place
+function noteDifferences(differs: Uint8Array, [a, b]: readonly [Pane, Pane], range: LaneRange): void {
+  const { columns, lane, from } = range
   const [aBytes, bBytes] = [a.body.bytes, b.body.bytes]
   let aStart = startIn(a, columns[0], lane, from)
   let bStart = startIn(b, columns[1], lane, from)

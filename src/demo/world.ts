@@ -18,7 +18,7 @@ const afterwardsMs = 250
 const seed = Number(process.argv[2] ?? 1)
 const threadFile = join(import.meta.dirname, `database-thread${extname(import.meta.filename)}`)
 const database = new Worker(threadFile, { workerData: { seed } })
-const tell = (message: ToDatabase): void => database.postMessage(message)
+const post = (message: ToDatabase): void => database.postMessage(message)
 
 let databaseUrl = ''
 let proxyPid: number | undefined
@@ -30,7 +30,7 @@ database.on('message', (message: FromDatabase) => {
 })
 
 process.on('message', (message: ToWorld) => {
-  if (message.kind === 'picture') tell(message)
+  if (message.kind === 'picture') post(message)
   else if (message.kind === 'end') process.exit(0)
   else begin(message.proxyUrl, message.proxyPid)
 })
@@ -49,7 +49,7 @@ function begin(proxyUrl: string, pid: number): void {
   const direct = new Pool(databaseUrl)
   const visited = (visit: Visit): void => {
     const isAudited = visit.status === 200 && clock.random() < auditedShare
-    tell({ kind: 'visited', visit: isAudited ? visit : { ...visit, body: '' }, isAudited })
+    post({ kind: 'visited', visit: isAudited ? visit : { ...visit, body: '' }, isAudited })
     if (clock.random() < probedShare) clock.after(afterwardsMs, () => void probe(direct, visit.question))
   }
   crowd = new Crowd({ clock, url: proxyUrl, seed, visited })
@@ -63,5 +63,5 @@ async function probe(direct: Pool, question: DemoQuery): Promise<void> {
   const answer = await direct.request({ method: 'GET', path, headers }).catch(() => undefined)
   const tookMs = clock.elapsed() - started
   const text = await answer?.body.text().catch(() => undefined)
-  if (text !== undefined) tell({ kind: 'direct', tookMs })
+  if (text !== undefined) post({ kind: 'direct', tookMs })
 }

@@ -24,7 +24,7 @@ export interface Preview {
   readonly asked: Intervals
 }
 
-interface Question {
+interface KeyedRequest {
   readonly key: Key
   readonly request: Pick<CacheRequest, 'plan' | 'demands'>
 }
@@ -129,15 +129,15 @@ export class GapFiller {
    * The flights that `fill` would join and the query that it would send now. A membership that is released at once has
    * no effect.
    */
-  preview(question: Question, gaps: Intervals, lapsing: Intervals): Preview {
-    const { joined, rest } = this.#join(question, gaps, lapsing)
+  preview(keyed: KeyedRequest, gaps: Intervals, lapsing: Intervals): Preview {
+    const { joined, rest } = this.#join(keyed, gaps, lapsing)
     for (const { flight } of joined) flight.leave()
     return { joined: joined.map(({ flight }) => flight), asked: askedFor(rest, lapsing, joined) }
   }
 
   /** The flights that bring some of the gaps, and the rest of the gaps. */
   #join(
-    { key, request }: Question,
+    { key, request }: KeyedRequest,
     gaps: Intervals,
     lapsing: Intervals,
   ): { joined: readonly JoinedFlight[]; rest: Intervals } {
@@ -152,7 +152,7 @@ export class GapFiller {
     return { joined: [first, { flight: second, brings: rest }], rest: [] }
   }
 
-  #wishOf({ key, request }: Question): Omit<Wish, 'along'> {
+  #wishOf({ key, request }: KeyedRequest): Omit<Wish, 'along'> {
     return {
       notBefore: request.demands.notBefore,
       marks: this.#options.marks.marksFor(key, request.plan),

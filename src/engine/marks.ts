@@ -107,7 +107,7 @@ export class Marks {
   }
 
   /** Puts these marks in force instead of all others: a worker adopts those of the main thread. */
-  follow(marks: readonly Mark[]): void {
+  replaceAll(marks: readonly Mark[]): void {
     this.#marks = marks
     this.#nextLapse = Math.min(...marks.map((mark) => this.#lapseOf(mark)))
     for (const view of this.#views.values()) view.choose(marks)
@@ -134,7 +134,7 @@ export class Marks {
     const now = this.#options.clock.now()
     if (now < this.#nextLapse) return
     const lapsed = this.#marks.filter((mark) => this.#lapseOf(mark) <= now)
-    this.follow(this.#marks.filter((mark) => this.#lapseOf(mark) > now))
+    this.replaceAll(this.#marks.filter((mark) => this.#lapseOf(mark) > now))
     void this.#rows?.forget(lapsed)
   }
 
@@ -202,7 +202,7 @@ export class Marks {
     if (incoming.length === 0) return []
     const before = this.#marks
     const { marks, folds } = fitted(incoming.reduce(withMark, before), this.#options.maxMarks ?? 1000)
-    this.follow(marks)
+    this.replaceAll(marks)
     if (marks !== before) this.#told = this.#options.onChange?.(marks)
     return folds
   }

@@ -55,7 +55,7 @@ export class StoreGuard {
     const began = clock.elapsed()
     const settle = (isOk: boolean): void => {
       admission.settle(isOk)
-      this.#tell()
+      this.#reportTrouble()
       onOperation?.(kind, clock.elapsed() - began)
     }
     const succeeded = (value: T): T => {
@@ -77,7 +77,7 @@ export class StoreGuard {
     return inTime(pending, clock, timeoutMs).then(succeeded, failed)
   }
 
-  #tell(): void {
+  #reportTrouble(): void {
     const isClosed = this.breaker.state === 'closed'
     if (isClosed === this.#isClosed) return
     this.#isClosed = isClosed

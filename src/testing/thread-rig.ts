@@ -77,11 +77,11 @@ class RigThread {
     })
     const claims = new RemoteClaims({ send, revisionOf: (key) => this.replica.revisionOf(key) })
     const marks = new Marks({ clock, retentionMs })
-    marks.follow(inForce)
+    marks.replaceAll(inForce)
     this.down = new SlowPort<Downwards>(rig, (message) => {
       if (message.kind === 'claimed') claims.receive(message)
       else if (message.kind === 'marks') {
-        marks.follow(message.marks)
+        marks.replaceAll(message.marks)
         send({ kind: 'done', id: message.id })
       } else this.replica.receive(message)
     })

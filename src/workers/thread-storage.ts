@@ -46,7 +46,7 @@ export class ThreadStorage implements Storage {
       if (this.#stores.has(name)) continue
       const store = replica.store(name)
       const marks = new Marks({ clock, retentionMs })
-      marks.follow(inForce)
+      marks.replaceAll(inForce)
       this.#stores.set(name, store)
       this.#parts.set(store, { marks, claims: claims.of(name), cells: cells.get(name) })
     }
@@ -67,7 +67,7 @@ export class ThreadStorage implements Storage {
 
   followMarks(name: string, marks: readonly Mark[]): void {
     const store = this.#stores.get(name)
-    if (store !== undefined) this.partsOf(store).marks.follow(marks)
+    if (store !== undefined) this.partsOf(store).marks.replaceAll(marks)
   }
 
   /** They came with `WorkerInit`. */

@@ -1,5 +1,5 @@
 /**
- * The values that rows are sorted by: their place in the bytes of a row, and how Druid compares them. Measured on Druid 33:
+ * The values that rows are sorted by: their position in the bytes of a row, and how Druid compares them. Measured on Druid 33:
  * nulls sort before everything else, -0.0 before 0.0, NaN after all numbers, and text by its characters.
  */
 import { type ByteRange, compareBytes } from '../../core/bytes.ts'
@@ -21,7 +21,7 @@ export class KeyTable {
   readonly ranks: Uint8Array
   readonly escapes: Uint8Array
   readonly numbers: Float64Array
-  /** The place of the value; of text, without its quotes. */
+  /** The position of the value; of text, without its quotes. */
   readonly starts: Uint32Array
   readonly ends: Uint32Array
 
@@ -37,7 +37,7 @@ export class KeyTable {
 }
 
 /** One value of a table. */
-interface Place {
+interface KeyPosition {
   readonly bytes: Buffer
   /** Its index in the arrays per slot and key. */
   readonly at: number
@@ -70,8 +70,8 @@ export class RowKeys {
       const at = slot * table.keys + i
       table.starts[at] = valueStart
       table.ends[at] = scanner.endOfField(bytes, valueStart, end)
-      const place = { bytes, at }
-      const problem = readValue(table, place, key) ?? this.#refuse(table, place, key)
+      const position = { bytes, at }
+      const problem = readValue(table, position, key) ?? this.#refuse(table, position, key)
       if (problem !== undefined) return problem
     }
     return undefined
@@ -90,14 +90,14 @@ export class RowKeys {
   }
 
   /** Refuses values that Druid may sort in another way. */
-  #refuse(table: KeyTable, place: Place, { kind, isDescending }: RowKey): string | undefined {
-    const found = table.ranks[place.at]
+  #refuse(table: KeyTable, position: KeyPosition, { kind, isDescending }: RowKey): string | undefined {
+    const found = table.ranks[position.at]
     // A topN puts nulls last in both directions.
     if (this.#isTopN && (found === rank.notANumber || (found === rank.null && !isDescending)))
       return 'a topN of values that are no numbers'
-    if (found === rank.text) return refuseText(table, place)
+    if (found === rank.text) return refuseText(table, position)
     if (kind !== 'computed' || found !== rank.number) return undefined
-    return isDecimal(table, place) ? undefined : 'a computed number that may have been rounded'
+    return isDecimal(table, position) ? undefined : 'a computed number that may have been rounded'
   }
 }
 
@@ -105,15 +105,15 @@ const quote = 0x22
 const minus = 0x2d
 const backslash = 0x5c
 
-function readValue(table: KeyTable, place: Place, { kind }: RowKey): string | undefined {
-  const { bytes, at } = place
+function readValue(table: KeyTable, position: KeyPosition, { kind }: RowKey): string | undefined {
+  const { bytes, at } = position
   const [start, end] = [table.starts[at]!, table.ends[at]!]
   const first = bytes[start]!
   if (first === quote) {
     table.starts[at] = start + 1
     table.ends[at] = end - 1
     table.ranks[at] = rank.text
-    return kind === 'group' ? undefined : readWord(table, place)
+    return kind === 'group' ? undefined : readWord(table, position)
   }
   if (first === 0x6e /* n */) table.ranks[at] = rank.null
   else if (first === minus || (first >= 0x30 && first <= 0x39)) {
@@ -124,7 +124,7 @@ function readValue(table: KeyTable, place: Place, { kind }: RowKey): string | un
 }
 
 /** Numbers that JSON cannot write in digits. */
-function readWord(table: KeyTable, { bytes, at }: Place): string | undefined {
+function readWord(table: KeyTable, { bytes, at }: KeyPosition): string | undefined {
   const word = bytes.toString('latin1', table.starts[at], table.ends[at])
   const isInfinite = word === 'Infinity' || word === '-Infinity'
   if (!isInfinite && word !== 'NaN') return 'text in a column of numbers'
@@ -153,7 +153,7 @@ function readNumber(bytes: Buffer, start: number, end: number): number {
  * Druid sorts a computed number before it prints it. A double is printed in full. A whole number may be the rounded form of
  * several doubles, and a double beyond 2^53 may stand for several whole numbers.
  */
-function isDecimal({ starts, ends, numbers }: KeyTable, { bytes, at }: Place): boolean {
+function isDecimal({ starts, ends, numbers }: KeyTable, { bytes, at }: KeyPosition): boolean {
   const number = numbers[at]!
   if (!Number.isFinite(number)) return true
   return Math.abs(number) < 2 ** 53 && bytes.subarray(starts[at]!, ends[at]!).includes(0x2e)
@@ -163,8 +163,8 @@ function isDecimal({ starts, ends, numbers }: KeyTable, { bytes, at }: Place): b
  * Druid compares text by UTF-16 in some places and by UTF-8 in others; the orders differ from U+E000 on. Text that looks
  * like JSON may belong to a column of another type, which sorts in another way.
  */
-function refuseText(table: KeyTable, { bytes, at: place }: Place): string | undefined {
-  const [start, end] = [table.starts[place]!, table.ends[place]!]
+function refuseText(table: KeyTable, { bytes, at: index }: KeyPosition): string | undefined {
+  const [start, end] = [table.starts[index]!, table.ends[index]!]
   const first = start < end ? bytes[start]! : 0
   if (first === minus && bytes.toString('latin1', start, end) === '-Infinity')
     return 'text that looks like a number'
@@ -176,7 +176,7 @@ function refuseText(table: KeyTable, { bytes, at: place }: Place): string | unde
     if (byte === 0xee || byte === 0xef) return 'text whose order depends on its encoding'
     if (byte === backslash) escapes = escapedText
   }
-  table.escapes[place] = escapes
+  table.escapes[index] = escapes
   return undefined
 }
 
@@ -191,7 +191,7 @@ function compareValues(table: KeyTable, [a, b]: readonly [number, number], key: 
   return kind === rank.text ? compareBytes(textOf(table, left), textOf(table, right)) : 0
 }
 
-function compareNumbers(table: KeyTable, left: Place, right: Place): number {
+function compareNumbers(table: KeyTable, left: KeyPosition, right: KeyPosition): number {
   const [x, y] = [table.numbers[left.at]!, table.numbers[right.at]!]
   if (x < y) return -1
   if (x > y) return 1
@@ -202,19 +202,19 @@ function compareNumbers(table: KeyTable, left: Place, right: Place): number {
 }
 
 /** Compares two whole numbers that round to the same double. */
-function compareDigits(table: KeyTable, left: Place, right: Place): number {
+function compareDigits(table: KeyTable, left: KeyPosition, right: KeyPosition): number {
   const [a, b] = [digitsOf(table, left), digitsOf(table, right)]
   const longer = a.end - a.start - (b.end - b.start)
   const difference = longer === 0 ? compareBytes(a, b) : longer
   return left.bytes[table.starts[left.at]!] === minus ? -difference : difference
 }
 
-function digitsOf({ starts, ends }: KeyTable, { bytes, at }: Place): ByteRange {
+function digitsOf({ starts, ends }: KeyTable, { bytes, at }: KeyPosition): ByteRange {
   const start = starts[at]!
   return { bytes, start: bytes[start] === minus ? start + 1 : start, end: ends[at]! }
 }
 
-function textOf({ starts, ends, escapes }: KeyTable, { bytes, at }: Place): ByteRange {
+function textOf({ starts, ends, escapes }: KeyTable, { bytes, at }: KeyPosition): ByteRange {
   const [start, end] = [starts[at]!, ends[at]!]
   if (escapes[at] !== escapedText) return { bytes, start, end }
   const plain = Buffer.from(JSON.parse(bytes.toString('utf8', start - 1, end + 1)) as string)

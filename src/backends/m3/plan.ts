@@ -5,7 +5,7 @@ import { namedLike } from '../../core/name-pattern.ts'
 import type { BackendOptions } from '../kind.ts'
 import { createCompatiblePlanner } from '../matrix/compatible.ts'
 import { firstValue } from '../matrix/form.ts'
-import type { Place, Planner, RangeQuery, Split } from '../matrix/plan.ts'
+import type { PlannedBuckets, Planner, RangeQuery, Split } from '../matrix/plan.ts'
 import type { PromqlBypass } from '../matrix/reasons.ts'
 
 export const isQuestionHeader = namedLike(['m3-*'])
@@ -24,7 +24,7 @@ function exceptionsFor({ request, question: { pairs, stepMs } }: RangeQuery): Pr
  * M3 does not read a sample that lies exactly at the end of a request. So a step at the end may have another value than the same
  * step inside of a longer request: it is a part of a bucket, which only requests with the same end can share.
  */
-function split({ grid, window, asked }: Place): Split | undefined {
+function split({ grid, window, asked }: PlannedBuckets): Split | undefined {
   const last = { from: window.to - 1, to: window.to }
   if (startOf(grid, last.from) !== asked?.[0]?.to) return undefined
   const whole = window.from === last.from ? [] : [{ from: window.from, to: last.from }]

@@ -50,10 +50,10 @@ export interface Rules {
     flavour: Flavour | undefined,
   ): Plan['exceptions'] | PromqlBypass
   /** Which of the requested buckets are whole; by default all are. */
-  split?(place: Place, now: EpochMs): Split | undefined
+  split?(buckets: PlannedBuckets, now: EpochMs): Split | undefined
 }
 
-export type Place = Pick<Plan, 'grid' | 'window' | 'whole' | 'asked'>
+export type PlannedBuckets = Pick<Plan, 'grid' | 'window' | 'whole' | 'asked'>
 export type Split = Pick<Plan, 'whole' | 'edges'>
 export type Planner = Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
 
@@ -95,9 +95,9 @@ export function createPlanner(options: BackendOptions, rules: Rules): Planner {
     over({ edges: _, ...plan }: MatrixPlan, [asked], now) {
       const { from: start, to: end } = asked!
       const range = { start, end, stepMs: plan.grid.step }
-      const place = refuseLength(range) ?? placeOf(range, options.maxBuckets)
-      if ('bypass' in place) return place
-      return { ...plan, ...place, ...rules.split?.(place, now), isVerbatim: isVerbatim(plan, place) }
+      const buckets = refuseLength(range) ?? bucketsOf(range, options.maxBuckets)
+      if ('bypass' in buckets) return buckets
+      return { ...plan, ...buckets, ...rules.split?.(buckets, now), isVerbatim: isVerbatim(plan, buckets) }
     },
   }
 }
@@ -134,7 +134,7 @@ const isVerbatim = (
 ): boolean => isSorted !== true || lengthOf(window) > 1
 
 /** Where a range lies on its grid. */
-function placeOf({ start, end, stepMs }: TimeRange, maxBuckets: number): Place | PromqlBypass {
+function bucketsOf({ start, end, stepMs }: TimeRange, maxBuckets: number): PlannedBuckets | PromqlBypass {
   const grid = gridThrough('point', stepMs, start)
   const window = { from: bucketAt(grid, start), to: bucketAt(grid, end) + 1 }
   if (lengthOf(window) > maxBuckets) return { bypass: 'too_many_buckets' }
@@ -158,18 +158,18 @@ class LayoutRules {
     if (refusal !== undefined) return refusal
     const examined = this.#rules.examine(text)
     if ('bypass' in examined) return examined
-    const place = placeOf(question, this.#maxBuckets)
-    if ('bypass' in place) return place
+    const buckets = bucketsOf(question, this.#maxBuckets)
+    if ('bypass' in buckets) return buckets
     const plan = {
       text,
       shape: this.#shapeOf(question),
-      ...place,
+      ...buckets,
       sources: examined.metrics,
       knowsAllSources: examined.namesAll,
       lookbackMs: lookbackOf(examined.reach, firstValue(pairs, 'lookback_delta')),
       ...(examined.reach.aheadMs > 0 && { lookaheadMs: examined.reach.aheadMs }),
       terms: firstValue(pairs, 'timeout') ?? '',
-      isVerbatim: isVerbatim(examined, place),
+      isVerbatim: isVerbatim(examined, buckets),
       ...(examined.isSorted && { isSorted: true }),
     }
     return { examined, plan }

@@ -34,7 +34,7 @@ function endpointOf(method: string, path: string): Endpoint | undefined {
   return method === 'GET' && labelValues.test(path) ? 'labels' : undefined
 }
 
-/** Longer ones are unlike any question of a dashboard. */
+/** Longer ones are unlike any query of a dashboard. */
 const longestForm = 64 * 1024
 
 export interface WholeRules {
@@ -54,63 +54,63 @@ export function wholeAnswers({ refused, isQuestionHeader = () => false }: WholeR
         return undefined
       const pairs = readForm(request)
       if ('bypass' in pairs || refused.some((name) => firstValue(pairs, name) !== undefined)) return undefined
-      const question = {
+      const read = {
         path: request.path,
         pairs,
         headers: questionHeaders(request.headers, isQuestionHeader),
       }
-      if (endpoint === 'instant') return instantPlan(request, question, now)
-      const moving = movingOf(question)
-      return { ...planOf(request, endpoint, question), ...(moving && { moving }) }
+      if (endpoint === 'instant') return instantPlan(request, read, now)
+      const moving = movingOf(read)
+      return { ...planOf(request, endpoint, read), ...(moving && { moving }) }
     },
     isComplete,
   }
 }
 
-interface Question {
+interface ReadRequest {
   readonly path: string
   readonly pairs: Pairs
   readonly headers: readonly (readonly [name: string, value: string])[]
 }
 
-function planOf(request: WireRequest, endpoint: Endpoint, question: Question): WholePlan {
-  const text = textOf(question)
+function planOf(request: WireRequest, endpoint: Endpoint, read: ReadRequest): WholePlan {
+  const text = textOf(read)
   return { endpoint, text, sources: [], knowsAllSources: false, request }
 }
 
 /** Grafana rounds the bounds of lists to minutes, and those of exemplars to the step: both move with the clock. */
-function movingOf(question: Question): WholePlan['moving'] {
-  const { pairs } = question
+function movingOf(read: ReadRequest): WholePlan['moving'] {
+  const { pairs } = read
   const [start, end] = [firstValue(pairs, 'start'), firstValue(pairs, 'end')]
   const from = start === undefined ? undefined : parseTime(start)?.ms
   const to = end === undefined ? undefined : parseTime(end)?.ms
   if (from === undefined || to === undefined) return undefined
-  return { text: textOf(without(question, ['start', 'end'])), from, to }
+  return { text: textOf(without(read, ['start', 'end'])), from, to }
 }
 
-const without = (question: Question, names: readonly string[]): Question => ({
-  ...question,
-  pairs: question.pairs.filter((_, i) => !names.includes(question.pairs[i - (i % 2)]!)),
+const without = (read: ReadRequest, names: readonly string[]): ReadRequest => ({
+  ...read,
+  pairs: read.pairs.filter((_, i) => !names.includes(read.pairs[i - (i % 2)]!)),
 })
 
 /** Databases read short numbers as other times than seconds since 1970. */
 const earliest = 100_000_000_000
 
 /** Without a `time`, the server takes its own. */
-function instantPlan(request: WireRequest, question: Question, now: EpochMs): WholePlan | undefined {
-  const { pairs } = question
+function instantPlan(request: WireRequest, read: ReadRequest, now: EpochMs): WholePlan | undefined {
+  const { pairs } = read
   const time = firstValue(pairs, 'time')
   const at = time === undefined ? now : parseTime(time)?.ms
   const query = firstValue(pairs, 'query')
   if (at === undefined || at < earliest || query === undefined) return undefined
-  return { ...planOf(request, 'instant', without(question, ['time'])), query, at }
+  return { ...planOf(request, 'instant', without(read, ['time'])), query, at }
 }
 
 /**
  * JSON of the path and of every parameter with its values: the order of `match[]` can show in the order of series. Headers
  * follow as an object.
  */
-function textOf({ path, pairs, headers }: Question): string {
+function textOf({ path, pairs, headers }: ReadRequest): string {
   const asked = headers.length === 0 ? [] : [Object.fromEntries(headers)]
   return JSON.stringify([path, ...valuesByName(pairs), ...asked])
 }

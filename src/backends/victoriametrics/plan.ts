@@ -20,7 +20,7 @@ export const createPlanner = (options: BackendOptions): matrix.Planner =>
  * Points younger than the latency offset repeat the last older point of the same answer, so they belong to one request
  * and are not stored. They are fetched together with at least one older point: alone they would be left out.
  */
-function split({ grid, window }: matrix.Place, now: EpochMs): matrix.Split | undefined {
+function split({ grid, window }: matrix.PlannedBuckets, now: EpochMs): matrix.Split | undefined {
   const firstLive = bucketAt(grid, now - unsettledMs - grid.step) + 1
   if (grid.step >= adjustedBelowMs || !(firstLive < window.to)) return undefined
   const isAllLive = window.from >= firstLive

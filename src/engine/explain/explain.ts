@@ -112,7 +112,7 @@ const maxMarks = 20
 type Filler = Pick<GapFiller, 'preview' | 'whyUnstored' | 'parts'>
 
 /** A request, under the policy of its shape. */
-interface Question {
+interface ExplainContext {
   readonly options: IntervalCacheOptions
   readonly request: ExplainedRequest
   readonly key: Key
@@ -177,12 +177,12 @@ const spanOfAll = (grid: Grid, intervals: Intervals): ExplainedInterval => ({
   buckets: countOf(intervals),
 })
 
-function explain(question: Question, found: Found | undefined): Explanation {
-  const { options, request, key, filler } = question
+function explain(context: ExplainContext, found: Found | undefined): Explanation {
+  const { options, request, key, filler } = context
   const { plan, demands } = request
   const panes = found === undefined ? [] : withOneFrame(found).panes
   const marks = options.marks.marksFor(key, plan)
-  const rules = { ...question.rules, notBefore: demands.notBefore, marks }
+  const rules = { ...context.rules, notBefore: demands.notBefore, marks }
   const { runs } = cover(plan.whole, panes, rules)
   const { capabilities } = options.backend
   const kept = filler.parts.peek({ key, plan })
@@ -202,7 +202,7 @@ function explain(question: Question, found: Found | undefined): Explanation {
   }
   const moving = kept === undefined ? plan.edges : undefined
   const lapsing = lapsingIn({ whole: plan.whole, edges: moving }, { panes, rules }, capabilities)
-  const filling = fillingOf(question, gaps, lapsing)
+  const filling = fillingOf(context, gaps, lapsing)
   const miss = missOf(runs, gaps, request)
   const sentence = fillSentence({ ...miss, ...seen, ...filling, parts: lacking })
   return { ...miss, ...seen, ...filling, sentence }
@@ -237,8 +237,8 @@ function marksIn(marks: readonly BucketMark[], { grid, window }: Plan): Pick<Exp
   return inside.length === 0 ? {} : { marks: inside.slice(0, maxMarks) }
 }
 
-function fillingOf(question: Question, gaps: Intervals, lapsing: Intervals) {
-  const { request, key, filler, options } = question
+function fillingOf(context: ExplainContext, gaps: Intervals, lapsing: Intervals) {
+  const { request, key, filler, options } = context
   const { plan } = request
   const { joined, asked } = filler.preview({ key, request }, gaps, lapsing)
   const unstored = filler.whyUnstored(key)
@@ -249,12 +249,12 @@ function fillingOf(question: Question, gaps: Intervals, lapsing: Intervals) {
   return {
     gap: spanOfAll(plan.grid, gaps),
     joined: joined.map(({ intervals, startedAt }) => ({ ...spanOfAll(plan.grid, intervals), startedAt })),
-    ...(asked.length > 0 && { asked: query(), ttls: ttlsIn(asked, question) }),
+    ...(asked.length > 0 && { asked: query(), ttls: ttlsIn(asked, context) }),
     ...(unstored && { unstored }),
   }
 }
 
-function ttlsIn(intervals: Intervals, { request, rules }: Question): readonly ExplainedTtl[] {
+function ttlsIn(intervals: Intervals, { request, rules }: ExplainContext): readonly ExplainedTtl[] {
   const ttls = wholeIn(intervals, request.plan.edges).flatMap((interval) => ttlsOf(interval, rules))
   return ttls.slice(0, maxRuns).map(({ from, to, ...spreads }) => ({
     ...spanOf(rules.grid, { from, to }),

@@ -34,7 +34,7 @@ export function observeRefetch(options: Options, trip: Observed, fetched: readon
   const at = fetchedAtOf(clockOf(first, first.from))
   const marks = options.marks.marksFor(key, plan)
   const isOwn = (mark: BucketMark): boolean => learning.hasMarked?.(mark.at) === true
-  const tell = (found: Found | undefined): void => {
+  const compareWith = (found: Found | undefined): void => {
     const rows = found && rowsOf(found.panes, fetched, { plan, marks, isOwn })
     if (rows === undefined || rows.changed.length === 0) return
     const shape = { key, sources: plan.sources }
@@ -47,8 +47,8 @@ export function observeRefetch(options: Options, trip: Observed, fetched: readon
     const found: MaybePromise<Found | undefined> = readRuns(fetched, (run) =>
       readNear(options.store, key, run),
     )
-    if (found instanceof Promise) found.then(tell).catch(() => {})
-    else tell(found)
+    if (found instanceof Promise) found.then(compareWith).catch(() => {})
+    else compareWith(found)
   } catch {
     // A store that fails, or a learner that does, must not keep the answer from being stored.
   }

@@ -111,10 +111,10 @@ export class Prober {
       ageMs: readUntil - endOf(plan.grid, bucket),
       ...budgetOf(trip),
     } as const
-    const tell = (error: ShownError): void => trip.learning!.observe({ ...about, ...error }, trip)
+    const observe = (error: ShownError): void => trip.learning!.observe({ ...about, ...error }, trip)
     if (intersectAll([interval], shown.fetched).length > 0) {
       this.samples.same++
-      tell({ isStale: false, error: 0 })
+      observe({ isStale: false, error: 0 })
       return
     }
     const [pane] = partsOf(shown.panes, [interval])
@@ -124,7 +124,7 @@ export class Prober {
       if (result.kind === 'abandoned') return
       const error = errorIn(pane, result)
       this.samples[error === undefined ? 'failed' : error.isStale ? 'changed' : 'same']++
-      if (error !== undefined) tell(error)
+      if (error !== undefined) observe(error)
     })
   }
 

@@ -80,7 +80,7 @@ export class BackendLearning {
         hooks.onLearned?.(name, event)
       },
     })
-    this.#shared = cells && new SharedEvidence({ cells, clock, backend: name, learner: this.#told() })
+    this.#shared = cells && new SharedEvidence({ cells, clock, backend: name, learner: this.#holder() })
     if (evidence === undefined) return
     this.learner.adopt(evidence.own)
     this.follow(evidence)
@@ -144,17 +144,17 @@ export class BackendLearning {
   }
 
   /** All threads take in the changes that come from the store. */
-  #told(): EvidenceHolder {
+  #holder(): EvidenceHolder {
     const { name, hooks } = this.#options
-    const tell = (change: EvidenceChange) => {
+    const publish = (change: EvidenceChange) => {
       this.follow(change)
       hooks.onEvidence?.(name, change)
     }
     return {
       own: () => this.learner.own(),
-      setForeign: (foreign) => tell({ foreign }),
-      adopt: (adopted) => tell({ adopted }),
-      disown: (disowned) => tell({ disowned }),
+      setForeign: (foreign) => publish({ foreign }),
+      adopt: (adopted) => publish({ adopted }),
+      disown: (disowned) => publish({ disowned }),
     }
   }
 }
