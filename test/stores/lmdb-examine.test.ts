@@ -8,11 +8,12 @@ import { loadConfig } from '../../src/config/load.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { scratchDirectory } from './scratch.ts'
 
-async function found(url: string, store = 'disk') {
-  const flags = [
-    { name: 'stores.disk.url', value: url },
-    { name: 'backends.main.store', value: store },
-  ]
+async function found(
+  url: string,
+  users: Readonly<Record<string, string>> = { 'backends.main.store': 'disk' },
+) {
+  const all = { 'stores.disk.url': url, ...users }
+  const flags = Object.entries(all).map(([name, value]) => ({ name, value }))
   const loaded = loadConfig({ upstream: 'http://a:9090', flags })
   assert.ok('config' in loaded)
   const findings = await checkStores(loaded.config, fakeClock())
@@ -43,11 +44,25 @@ test('want of room and a place that cannot be written to are reported with their
   )
 })
 
-test('memory is described by its own kind; a store that no backend uses is not examined', async () => {
-  assert.deepEqual(await found('lmdb:/dev/null/panes', 'memory'), [
+test('memory is described by its own kind; a store that nothing uses is not examined', async () => {
+  assert.deepEqual(await found('lmdb:/dev/null/panes', { 'backends.main.store': 'memory' }), [
     {
       ...{ check: 'store memory', status: 'ok' },
       sentence: 'Buckets are kept in memory only: a restart begins without them.',
     },
   ])
+})
+
+test('a store that only counts quotas is examined, too', async () => {
+  const findings = await found('lmdb:/dev/null/panes', {
+    'backends.main.store': 'memory',
+    'quotas.store': 'disk',
+  })
+  assert.deepEqual(
+    findings.map(({ check, status }) => [check, status]),
+    [
+      ['store memory', 'ok'],
+      ['store disk', 'fail'],
+    ],
+  )
 })

@@ -87,6 +87,7 @@ test('eligible: the three types, with features that hold for each bucket', () =>
     { ...groups, having: { type: 'greaterThan', aggregation: 'n', value: 5 } },
     { ...groups, limitSpec: { type: 'default', columns: ['page', { dimension: 'n', direction: 'desc' }] } },
     { ...groups, limitSpec: { type: 'default', limit: null, offset: 0 } },
+    { ...groups, limitSpec: { type: 'default', limit: null, columns: null } },
     { ...groups, limitSpec: { type: 'NoopLimitSpec' }, subtotalsSpec: null },
     { ...groups, context: { groupByStrategy: 'v2' } },
     { ...series, context: { timestampResultField: 't' } },

@@ -70,3 +70,8 @@ test('periods in one unit, or of days and times', () => {
   }
   assert.deepEqual(parsePeriod('P2W3DT4H5M6S'), { months: 0, days: 17, ms: 14_706_000 })
 })
+
+test('months are added in the years 0 to 99, too', () => {
+  const may50 = new Date(0).setUTCFullYear(50, 4, 31)
+  assert.equal(iso(shift(exactZone('UTC')!, may50, parsePeriod('P1M')!)), '0050-06-30T00:00:00.000Z')
+})

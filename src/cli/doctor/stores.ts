@@ -11,7 +11,9 @@ export async function checkStores(config: Config, clock: Clock): Promise<Finding
   const used = new Set(Object.values(config.backends).map(({ store }) => store))
   const findings = [memoryFinding(config.limits.memoryBytes, availableMemory())]
   for (const [name, store] of Object.entries(config.stores)) {
-    if (!used.has(name)) continue
+    // The finding about memory is about buckets, so it is left out where memory only counts quotas.
+    const isOfQuotas = name === config.quotas.store && store.type !== 'memory'
+    if (!used.has(name) && !isOfQuotas) continue
     const told = await kindOfStore(store).examine(store, clock)
     findings.push(...told.map((finding) => ({ check: `store ${name}`, ...finding })))
   }
