@@ -1,5 +1,5 @@
 /** Runs that differ by their seed alone, as one row. */
-import { covers, freeStaleness, isMeasured } from '../../src/testing/free-staleness.ts'
+import { covers, freeStaleness, isMeasured } from '../../src/testing/staleness-report.ts'
 import type { PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
 import { ageGroups, byGroup } from '../../src/testing/staleness-tally.ts'
 

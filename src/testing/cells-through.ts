@@ -16,3 +16,10 @@ export const cellsThrough = (
   publish: (changes) => run(() => cells.publish(changes)),
   close: () => cells.close(),
 })
+
+/** Cells that answer at once, or throw while the store is down. */
+export const failingCells = (cells: Cells, isDown: () => boolean): Cells =>
+  cellsThrough(cells, (operation) => {
+    if (isDown()) throw new Error('the store is down')
+    return operation()
+  })

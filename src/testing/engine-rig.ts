@@ -4,6 +4,7 @@ import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
 import { CellClaims } from '../engine/cell-claims.ts'
+import type { Claims } from '../engine/claims.ts'
 import type { CostMeter } from '../engine/cost.ts'
 import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
@@ -32,14 +33,14 @@ import type { Learning } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import { type CellQuery, cellBackend } from './cell-backend.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
-import { FakeDatabase } from './fake-database.ts'
+import { FakeDatabase, type FakeDatabaseOptions } from './fake-database.ts'
 import { ListeningTarget } from './listening-target.ts'
 import { patientClient, planOf, requestFor, rowsRequest, textOf } from './rig-requests.ts'
 
 export const minuteMs = 60_000
 
 export interface RigOptions {
-  readonly valueAt?: (start: EpochMs) => number | undefined
+  readonly valueAt?: FakeDatabaseOptions['valueAt']
   readonly coalescing?: boolean
   readonly maxStaleMs?: number
   readonly patienceMs?: { readonly slow: number; readonly down: number }
@@ -47,6 +48,10 @@ export interface RigOptions {
   readonly wrap?: (store: Store) => Store
   /** Where marks are kept. */
   readonly cells?: Cells
+  /** Instead of those in the cells of the far tier. */
+  readonly claims?: Claims
+  /** Shared with the wrapped store. */
+  readonly budget?: Budget
   /** Of another rig: a restart at the same time. */
   readonly clock?: FakeClock
   /** The backend takes ranges; see ranges-rig.ts. */
@@ -90,7 +95,7 @@ export class EngineRig {
   readonly database: FakeDatabase
   /** The policy in force; may be exchanged at any time. */
   policy: TtlPolicy = ladder()
-  readonly budget = new Budget(256 * 1024 * 1024)
+  readonly budget: Budget
   readonly shadowLog: ShadowLog
   readonly store: Store
   /** Where there is a far tier. */
@@ -107,7 +112,8 @@ export class EngineRig {
 
   constructor(options: RigOptions = {}) {
     const { clock = fakeClock(), cells, several = false, keepsParts = false } = options
-    const { budget } = this
+    const { budget = new Budget(256 * 1024 * 1024) } = options
+    this.budget = budget
     this.#backend = cellBackend({ several, keepsParts })
     this.clock = clock
     this.#trailingEmpty = options.trailingEmpty
@@ -127,9 +133,8 @@ export class EngineRig {
     const { breaker } = this.guard ?? {}
     this.marks = new Marks({ clock, retentionMs, cells: cells ?? farCells, breaker })
     this.purge = new Purge(clock, [{ backend: 'cells', store: this.store, marks: this.marks }])
-    this.database =
-      options.database ??
-      new FakeDatabase({ clock, valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973) })
+    this.database = options.database ?? new FakeDatabase({ clock, valueAt: options.valueAt })
+    const claims = options.claims ?? this.claims
     this.options = {
       name: 'cells',
       backend: this.#backend,
@@ -144,7 +149,7 @@ export class EngineRig {
       patienceMs: options.patienceMs ?? { slow: 10_000, down: 1000 },
       storeTimeoutMs: 1_000,
       shadowLog: this.shadowLog,
-      ...(this.claims && { claims: this.claims }),
+      ...(claims && { claims }),
       coalescing: options.coalescing ?? true,
       learning: options.learning,
       refreshesAhead: options.refreshesAhead ?? true,

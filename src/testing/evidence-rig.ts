@@ -3,7 +3,7 @@ import { evidenceRoundMs, SharedEvidence } from '../engine/learning/shared-evide
 import type { Cells } from '../stores/cells.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
 import type { EvidenceRow } from '../ttl/learned/learner.ts'
-import { cellsThrough } from './cells-through.ts'
+import { cellsThrough, failingCells } from './cells-through.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 
 type Level = EvidenceRow['level']
@@ -58,14 +58,13 @@ const totalOf = (rows: readonly EvidenceRow[]): number => rows.reduce((sum, { su
 export class LedgerNode {
   readonly ledger: Ledger
   readonly shared: SharedEvidence
-  readonly cut: { isCut: boolean }
+  readonly cut = { isCut: false }
 
   constructor(clock: FakeClock, cells: Cells) {
     this.ledger = new Ledger(clock)
-    this.cut = { isCut: false }
     this.shared = new SharedEvidence({
       ...{ clock, backend: 'main', learner: this.ledger },
-      cells: severable(cells, this.cut),
+      cells: failingCells(cells, () => this.cut.isCut),
     })
   }
 
@@ -82,13 +81,6 @@ export const forgetful = (clock: FakeClock, cells: Cells): Cells =>
     const value = await operation()
     if (clock.random() < 1 / 3) throw new Error('no answer in time')
     return value
-  })
-
-/** Cells that fail while they are cut off. */
-const severable = (cells: Cells, cut: { readonly isCut: boolean }): Cells =>
-  cellsThrough(cells, (operation) => {
-    if (cut.isCut) throw new Error('the store cannot be reached')
-    return operation()
   })
 
 export function evidenceRig() {

@@ -20,8 +20,11 @@ export interface AskedQuery {
 export interface FakeDatabaseOptions {
   readonly clock: Clock
   /** The value of the cell that begins at an instant; undefined where it has no data. Called at every query. */
-  valueAt(start: EpochMs): number | undefined
+  readonly valueAt?: ((start: EpochMs) => number | undefined) | undefined
 }
+
+/** Neighbours have different values. */
+const usualValue = (start: EpochMs): number => (start / 1000) % 9973
 
 export class FakeDatabase implements Upstream {
   readonly preferredEncoding = 'identity'
@@ -32,14 +35,16 @@ export class FakeDatabase implements Upstream {
   headers: HeaderList = ['Content-Type', 'application/json']
   readonly asked: AskedQuery[] = []
   cancelled = 0
-  readonly #options: FakeDatabaseOptions
+  readonly #clock: Clock
+  readonly #valueAt: (start: EpochMs) => number | undefined
 
-  constructor(options: FakeDatabaseOptions) {
-    this.#options = options
+  constructor({ clock, valueAt = usualValue }: FakeDatabaseOptions) {
+    this.#clock = clock
+    this.#valueAt = valueAt
   }
 
   send({ search }: WireRequest, _accept: string, handler: ResponseHandler): UpstreamCall {
-    const { clock } = this.#options
+    const clock = this.#clock
     const parameters = new URLSearchParams(search)
     const [from, to, step, limit] = ['from', 'to', 'step', 'limit'].map((name) =>
       Number(parameters.get(name)),
@@ -69,12 +74,12 @@ export class FakeDatabase implements Upstream {
 
   /** The answer to a query about [from, to), read at this moment. */
   truth(from: EpochMs, to: EpochMs, step: number): string {
-    return answerOf(rowsIn([{ from, to }], gridThrough('cell', step, from), this.#options.valueAt))
+    return answerOf(rowsIn([{ from, to }], gridThrough('cell', step, from), this.#valueAt))
   }
 
   /** The answer to a query about ranges, read at this moment. */
   truthOf(spans: readonly Span[], { step, limit }: { step: number; limit?: number }): string {
-    return answerOf(rowsIn(spans, gridThrough('cell', step, 0), this.#options.valueAt).slice(0, limit))
+    return answerOf(rowsIn(spans, gridThrough('cell', step, 0), this.#valueAt).slice(0, limit))
   }
 }
 

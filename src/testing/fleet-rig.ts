@@ -29,10 +29,7 @@ export class FleetRig {
     const { clock } = this
     const shared = sharedStore(clock)
     const { newStore = () => shared, ...rest } = options
-    this.database = new FakeDatabase({
-      clock,
-      valueAt: options.valueAt ?? ((start) => (start / 1000) % 9973),
-    })
+    this.database = new FakeDatabase({ clock, valueAt: options.valueAt })
     const common = { clock, random: seededRandom(seed), maxDelayMs: 25, failures: () => 0, ...network }
     this.nodes = Array.from({ length: nodes }, (_, node) => {
       const own = skewed(clock, aheadMs[node] ?? 0)

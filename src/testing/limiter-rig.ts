@@ -5,7 +5,7 @@ import { type LimiterOptions, limiter } from '../limits/limiter.ts'
 import type { Cells } from '../stores/cells.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
 import { asynchronousCells, Network } from './asynchronous.ts'
-import { cellsThrough } from './cells-through.ts'
+import { failingCells } from './cells-through.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { seededRandom } from './random.ts'
 
@@ -26,21 +26,15 @@ export function limiterRig(network: (typeof networks)[number] = 'in this process
   const entities = new Map<string, ResolvedLimits>()
   const memory = memoryCells({ clock })
   const isFar = network === 'behind a network'
-  const options = { clock, random: seededRandom(seed), isCut: () => state.isDown }
-  const cells = isFar ? asynchronousCells(memory, new Network(options)) : failing(memory, state)
+  const isCut = () => state.isDown
+  const options = { clock, random: seededRandom(seed), isCut }
+  const cells = isFar ? asynchronousCells(memory, new Network(options)) : failingCells(memory, isCut)
   const resolver = { resolve: (entity: string) => entities.get(entity) }
   return {
     ...{ clock, cells, entities, state },
     limiter: (given = {}) => limiter(cells, { clock, resolver, ...given }),
   }
 }
-
-/** Cells that answer at once, or throw. */
-const failing = (cells: Cells, state: { isDown: boolean }): Cells =>
-  cellsThrough(cells, (operation) => {
-    if (state.isDown) throw new Error('the store is down')
-    return operation()
-  })
 
 export const perMinute = (name: string, rate: number, burst = rate): Limit => ({
   ...{ name, capacity: burst, refillAmount: rate, refillPeriodSeconds: 60 },

@@ -8,6 +8,7 @@ import type { Explanation } from '../engine/explain/explain.ts'
 import type { Span } from './backend-runs.ts'
 import { printSpans } from './cell-ranges.ts'
 import { type AskOptions, EngineRig, minuteMs, type RigOptions, type Served } from './engine-rig.ts'
+import { modelOf, unite } from './pane-model.ts'
 
 /** [from, to) in minutes, or parts of them, after `start`. */
 export type Range = readonly [from: number, to: number]
@@ -71,15 +72,9 @@ export class RangesRig extends EngineRig {
     for await (const [key] of this.store.shapes()) {
       const everything = { from: 0, to: Number.MAX_SAFE_INTEGER }
       const found = await this.store.read(key, everything)
-      for (const { body, from, to } of found?.panes ?? []) {
-        for (let bucket = from; bucket < to; bucket++) {
-          const [begin, end] = [bucket, bucket + 1].map((each) =>
-            body.columns === 0 ? 0 : body.offsetOf(0, 0, each),
-          )
-          const text = body.bytes.toString('latin1', body.slabAt + begin!, body.slabAt + end!)
-          rows.set(bucket - this.start / minuteMs, text)
-        }
-      }
+      const { clocks, columns } = unite((found?.panes ?? []).map(modelOf))
+      const texts = columns.get('')?.lanes[0]
+      for (const bucket of clocks.keys()) rows.set(bucket - this.start / minuteMs, texts?.get(bucket) ?? '')
     }
     return rows
   }

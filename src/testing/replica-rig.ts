@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { scheduler } from 'node:timers/promises'
 import { Budget } from '../core/budget.ts'
 import type { Interval } from '../core/interval.ts'
-import { clockOf, type Pane } from '../core/pane.ts'
+import type { Pane } from '../core/pane.ts'
 import { PaneBuilder } from '../core/pane-builder.ts'
 import type { Packer } from '../stores/memory/cold.ts'
 import { memoryStore } from '../stores/memory/index.ts'
@@ -12,6 +12,7 @@ import { Directory } from '../workers/cache/directory.ts'
 import type { ToMainThread, ToReplica } from '../workers/cache/messages.ts'
 import { Replica } from '../workers/cache/replica.ts'
 import { fakeClock } from './fake-clock.ts'
+import { modelOf } from './pane-model.ts'
 
 export const everything: Interval = { from: 0, to: 1000 }
 
@@ -33,13 +34,10 @@ export function paneOf(key: string, interval: Interval, fetchedAt: number): Pane
 /** Bucket → clock; checks that every bucket has the content that was written at its clock. */
 export function clocksIn(key: string, found: Found | undefined): Map<number, number> {
   const clocks = new Map<number, number>()
-  for (const pane of found?.panes ?? []) {
-    const { body } = pane
-    for (let bucket = pane.from; bucket < pane.to; bucket++) {
-      const clock = clockOf(pane, bucket)
-      const [start, end] = [body.offsetOf(0, 0, bucket), body.offsetOf(0, 0, bucket + 1)]
-      const said = body.bytes.toString('latin1', body.slabAt + start, body.slabAt + end)
-      assert.equal(said, saying(key, bucket, clock))
+  for (const model of (found?.panes ?? []).map(modelOf)) {
+    const texts = model.columns.get('r')!.lanes[0]!
+    for (const [bucket, clock] of model.clocks) {
+      assert.equal(texts.get(bucket), saying(key, bucket, clock))
       assert.ok(!clocks.has(bucket), 'a bucket is there twice')
       clocks.set(bucket, clock)
     }

@@ -14,26 +14,21 @@ import { memoryStore } from '../stores/memory/index.ts'
 import { Learner } from '../ttl/learned/learner.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import { type CellQuery, cellBackend } from './cell-backend.ts'
-import { type ChangeModelName, changeModels } from './change-models.ts'
+import { changeModels } from './change-models.ts'
 import { bucketMs, ChangingDatabase } from './changing-database.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { mixSeeds, type Random, seededRandom } from './random.ts'
 import { patientClient, planOf, requestFor, rowsRequest } from './rig-requests.ts'
-import type { HourlyCost, PolicySpec, StalenessCase, StalenessRun } from './staleness-case.ts'
+import type { HourlyCost, StalenessCase, StalenessRun } from './staleness-case.ts'
 import { policyFrom } from './staleness-policies.ts'
-import { StalenessReport } from './staleness-report.ts'
+import { type CountedCohort, figuresOf } from './staleness-report.ts'
 import { checkText, StalenessTally } from './staleness-tally.ts'
 
 const hourMs = 3_600_000
 const refreshMs = 10_000
 
-/** Panels with the same model, policy and first hour. */
-interface Cohort {
-  readonly model: ChangeModelName
-  readonly spec: PolicySpec
+interface Cohort extends CountedCohort {
   readonly policy: TtlPolicy
-  readonly fromHour: number
-  readonly tally: StalenessTally
 }
 
 interface Panel {
@@ -103,13 +98,12 @@ class StalenessSimulation {
       this.#clock.after(delay, () => this.#refresh(panel))
     }
     for (let hour = 0; hour < warmUpHours + measuredHours; hour++) await this.#runHour()
-    const report = new StalenessReport(this.#case, this.#costs)
-    return {
-      ...report.costs(this.#requests),
-      cohorts: [...this.#cohorts.values()].map((cohort) => report.cohort(cohort)),
-      measured: report.measured(this.#learner.staleness(), this.#learningTallies()),
-      curve: this.#curve(),
-    }
+    const figures = figuresOf({
+      ...{ case: this.#case, requests: this.#requests, costs: this.#costs },
+      cohorts: [...this.#cohorts.values()],
+      staleness: this.#learner.staleness(),
+    })
+    return { ...figures, curve: this.#curve() }
   }
 
   #panel(index: number): Panel {
@@ -131,10 +125,6 @@ class StalenessSimulation {
   #curve(): StalenessRun['curve'] {
     const terms = this.#panels.find(({ cohort }) => cohort.policy.learns)?.cohort.policy.learns
     return terms === undefined ? [] : this.#learner.report(terms)
-  }
-
-  #learningTallies(): StalenessTally[] {
-    return [...this.#cohorts.values()].filter(({ spec }) => spec.kind === 'learned').map(({ tally }) => tally)
   }
 
   async #runHour(): Promise<void> {

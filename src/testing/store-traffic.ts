@@ -2,28 +2,21 @@
 import type { CellEngine } from '../stores/rows/cell-engine.ts'
 import type { RowEngine, StoredKey } from '../stores/rows/row-engine.ts'
 
-export interface StoreTraffic {
+export const noTraffic = () => ({
   /** Reads of a key, and the rows and bytes that they brought. */
-  reads: number
-  rowsRead: number
-  bytesRead: number
+  ...{ reads: 0, rowsRead: 0, bytesRead: 0 },
   /** Writes of a key, and the rows and bytes in them. */
-  writes: number
-  rowsWritten: number
-  bytesWritten: number
+  ...{ writes: 0, rowsWritten: 0, bytesWritten: 0 },
   /** Reads of cells: claims and marks. */
-  cellReads: number
+  cellReads: 0,
   /** Compare-and-set writes of cells. */
-  cellWrites: number
+  cellWrites: 0,
   /** Those of them that were refused because another node was faster. */
-  cellConflicts: number
-  cellBytes: number
-}
-
-export const noTraffic = (): StoreTraffic => ({
-  ...{ reads: 0, rowsRead: 0, bytesRead: 0, writes: 0, rowsWritten: 0, bytesWritten: 0 },
-  ...{ cellReads: 0, cellWrites: 0, cellConflicts: 0, cellBytes: 0 },
+  cellConflicts: 0,
+  cellBytes: 0,
 })
+
+export type StoreTraffic = ReturnType<typeof noTraffic>
 
 /** Runs an operation as a network does: late, or not at all. */
 export type Carrier = <T>(operation: () => Promise<T>) => Promise<T>

@@ -2,28 +2,22 @@
  * Several caches that share one store through messages, as threads do, on a fake clock: each message takes its own time,
  * and between two threads they arrive in the order in which they were sent. For tests of the engine.
  */
-import type { Backend } from '../backends/backend.ts'
 import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
-import { newDecision } from '../core/decision.ts'
 import type { Mark } from '../core/mark.ts'
-import { IntervalCache } from '../engine/interval-cache.ts'
 import { Marks } from '../engine/marks.ts'
 import { Purge } from '../engine/purge/purge.ts'
 import { memoryStore } from '../stores/memory/index.ts'
-import { ladder } from '../ttl/ladder.ts'
 import { Directory } from '../workers/cache/directory.ts'
 import type { ToMainThread, ToReplica } from '../workers/cache/messages.ts'
 import { Replica } from '../workers/cache/replica.ts'
 import { ClaimTable, type FromClaimTable, RemoteClaims, type ToClaimTable } from '../workers/claims.ts'
 import type { Span } from './backend-runs.ts'
-import { type CellQuery, cellBackend } from './cell-backend.ts'
 import { printSpans } from './cell-ranges.ts'
-import { minuteMs, type Served } from './engine-rig.ts'
+import { EngineRig, minuteMs, type Served } from './engine-rig.ts'
 import { fakeClock } from './fake-clock.ts'
 import { FakeDatabase } from './fake-database.ts'
 import type { Random } from './random.ts'
-import { patientClient, planOf, requestFor, rowsRequest, textOf } from './rig-requests.ts'
 
 const retentionMs = 86_400_000
 
@@ -64,10 +58,10 @@ class RigThread {
   readonly down: SlowPort<Downwards>
   readonly replica: Replica
   readonly budget = new Budget(256 * 1024 * 1024)
-  readonly cache: IntervalCache
+  readonly engine: EngineRig
 
   constructor(rig: ThreadRig, id: number, inForce: readonly Mark[]) {
-    const { clock, database } = rig
+    const { clock, database, several } = rig
     this.id = id
     this.up = new SlowPort<Upwards>(rig, (message) => rig.receive(this, message))
     const send = (message: Upwards) => this.up.send(message)
@@ -76,7 +70,11 @@ class RigThread {
       farStores: new Set(rig.hasFarStore ? [''] : []),
     })
     const claims = new RemoteClaims({ send, revisionOf: (key) => this.replica.revisionOf(key) })
-    const marks = new Marks({ clock, retentionMs })
+    this.engine = new EngineRig({
+      ...{ clock, database, several, budget: this.budget, claims: claims.of('') },
+      wrap: () => this.replica.store(''),
+    })
+    const { marks } = this.engine
     marks.replaceAll(inForce)
     this.down = new SlowPort<Downwards>(rig, (message) => {
       if (message.kind === 'claimed') claims.receive(message)
@@ -84,17 +82,6 @@ class RigThread {
         marks.replaceAll(message.marks)
         send({ kind: 'done', id: message.id })
       } else this.replica.receive(message)
-    })
-    this.cache = new IntervalCache({
-      name: 'cells',
-      backend: rig.backend,
-      upstream: database,
-      policy: ladder(),
-      claims: claims.of(''),
-      clock,
-      ...{ store: this.replica.store(''), marks: marks.of('cells'), budget: this.budget },
-      ...{ maxAnswerBytes: 1 << 20, maxStaleMs: 3_600_000, patienceMs: { slow: 10_000, down: 1000 } },
-      ...{ storeTimeoutMs: 1_000, coalescing: true },
     })
   }
 }
@@ -108,13 +95,13 @@ export interface ThreadRigOptions {
 
 export class ThreadRig {
   readonly clock = fakeClock()
-  readonly database = new FakeDatabase({ clock: this.clock, valueAt: (start) => (start / 1000) % 9973 })
+  readonly database = new FakeDatabase({ clock: this.clock })
   readonly purge: Purge
   /** How long the next message takes. */
   transitMs: () => number
   /** Whether threads request absent keys from the main thread. */
   readonly hasFarStore: boolean
-  readonly backend: Backend<CellQuery>
+  readonly several: boolean
   readonly #threads: RigThread[] = []
   readonly #marks: Marks
   readonly #directory: Directory
@@ -126,7 +113,7 @@ export class ThreadRig {
   constructor(threads: number, random: Random, options: ThreadRigOptions = {}) {
     const { maxTransitMs = 1, hasFarStore = false, several = false } = options
     const { clock } = this
-    this.backend = cellBackend({ several })
+    this.several = several
     this.hasFarStore = hasFarStore
     this.transitMs = () => random() * maxTransitMs
     const memory = memoryStore({
@@ -162,21 +149,14 @@ export class ThreadRig {
   }
 
   /** Requests `cells` cells of a minute from one of the threads, the last of which ends at `to`. */
-  ask(place: number, cells: number, to = this.openCell + minuteMs): Promise<Served> {
-    return this.#serve(place, `q=up&from=${to - cells * minuteMs}&to=${to}&step=${minuteMs}`)
+  ask(place: number, cells: number, to?: EpochMs): Promise<Served> {
+    return this.#threads[place]!.engine.ask(cells, to)
   }
 
   /** Requests ranges from one of the threads, where the backend takes several. */
   askSpans(place: number, spans: readonly Span[]): Promise<Served> {
-    return this.#serve(place, `q=up&ranges=${printSpans(spans)}&step=${minuteMs}`)
-  }
-
-  async #serve(place: number, search: string): Promise<Served> {
-    const decision = newDecision()
-    const plan = planOf(this.backend, rowsRequest(search), this.clock.now())
-    const { cache } = this.#threads[place]!
-    const answer = await cache.serve({ ...requestFor(plan), client: patientClient }, decision)
-    return { answer, decision, text: textOf(answer) }
+    const { engine } = this.#threads[place]!
+    return engine.serve(engine.planOf(`q=up&ranges=${printSpans(spans)}&step=${minuteMs}`))
   }
 
   truth(cells: number, to = this.openCell + minuteMs): string {

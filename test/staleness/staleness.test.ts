@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ChangeModelName } from '../../src/testing/change-models.ts'
-import { covers, freeStaleness, isMeasured } from '../../src/testing/free-staleness.ts'
+import { covers, freeStaleness, isMeasured } from '../../src/testing/staleness-report.ts'
 import type { PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
 import { simulateStaleness } from '../../src/testing/staleness-simulation.ts'
 import { ageGroups } from '../../src/testing/staleness-tally.ts'
