@@ -1,11 +1,11 @@
 /** Learns about one backend: takes events in, and computes policies from them. One per backend and thread. */
 import { BoundedMap } from '../../core/bounded-map.ts'
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { TtlPolicy } from '../policy.ts'
 import { ageBorders } from './age-classes.ts'
 import { reportOf } from './class-reports.ts'
 import { phaseOf } from './epochs.ts'
-import { areFinite, areSums } from './evidence.ts'
+import { areFinite, areSums, type Sign } from './evidence.ts'
 import { beliefOf, type Chain, Hierarchy } from './hierarchy.ts'
 import { tablePolicy } from './learned-policy.ts'
 import type {
@@ -17,7 +17,7 @@ import type {
   RateSource,
   ServedShape,
 } from './learning.ts'
-import { type Belief, type Level, priorBelief } from './level.ts'
+import { type Belief, type DatedSums, type Level, priorBelief } from './level.ts'
 import { type GroupStaleness, halfLifeMs, StalenessMeter, stalenessGroups } from './staleness-meter.ts'
 import { isSameTable, type TableRules, type TtlTable, tableOf } from './ttl-table.ts'
 
@@ -33,13 +33,10 @@ export interface LearnerOptions {
 }
 
 /** Sums of one level. Adding two of one level and name merges them. */
-export interface EvidenceRow {
+export interface EvidenceRow extends DatedSums {
   readonly level: Exclude<RateSource, 'prior'> | 'staleness'
   /** The key of a shape, or the name of a source; empty for the others. */
   readonly name: string
-  /** The sums are decayed up to here. */
-  readonly at: EpochMs
-  readonly sums: Float64Array
 }
 
 /** Terms of an operator, and the policies that were made for them. */
@@ -133,20 +130,20 @@ export class Learner implements Learning {
 
   /** Adds sums to this node's own. */
   adopt(rows: readonly EvidenceRow[]): void {
-    this.#changeOwn('adopt', rows)
+    this.#changeOwn(rows, 1)
   }
 
   /** Subtracts sums from this node's own again: another node has adopted them. */
   disown(rows: readonly EvidenceRow[]): void {
-    this.#changeOwn('disown', rows)
+    this.#changeOwn(rows, -1)
   }
 
-  #changeOwn(change: 'adopt' | 'disown', rows: readonly EvidenceRow[]): void {
+  #changeOwn(rows: readonly EvidenceRow[], sign: Sign): void {
     // Both sums must be decayed up to the same time. Listing the levels decays them.
     this.#hierarchy.levels()
     this.#meter.decay(this.#clock.now())
-    for (const row of rows) this.#levelOf(row)?.[change](row.sums, row.at)
-    this.#meter[change](this.#stalenessOf(rows))
+    for (const row of rows) this.#levelOf(row)?.add(row, sign)
+    this.#meter.add(this.#stalenessOf(rows), sign)
     this.#hierarchy.tick()
   }
 
