@@ -62,7 +62,6 @@ const toleranceMs = 60_000
 const maxAgreements = 100
 
 export class Learner implements Learning {
-  readonly #clock: Pick<Clock, 'now'>
   readonly #options: LearnerOptions & { readonly maxShapes: number; readonly maxSources: number }
   readonly #hierarchy: Hierarchy
   readonly #meter = new StalenessMeter()
@@ -72,7 +71,6 @@ export class Learner implements Learning {
 
   constructor(options: LearnerOptions) {
     this.#options = { maxShapes: 1000, maxSources: 200, ...options }
-    this.#clock = options.clock
     this.#hierarchy = new Hierarchy(this.#options)
   }
 
@@ -89,7 +87,7 @@ export class Learner implements Learning {
   }
 
   apply(event: LearnedEvent): void {
-    if (!(event.at <= this.#clock.now() + toleranceMs)) return
+    if (!(event.at <= this.#options.clock.now() + toleranceMs)) return
     if (event.kind === 'refetch') this.#hierarchy.observe(event)
     else if (Number.isFinite(event.ageMs)) this.#meter.sample(event)
   }
@@ -102,12 +100,12 @@ export class Learner implements Learning {
   }
 
   staleness(): readonly GroupStaleness[] {
-    this.#meter.decay(this.#clock.now())
+    this.#meter.decay(this.#options.clock.now())
     return this.#meter.groups()
   }
 
   own(): readonly EvidenceRow[] {
-    const at = this.#clock.now()
+    const at = this.#options.clock.now()
     this.#meter.decay(at)
     const rows: EvidenceRow[] = [{ level: 'staleness', name: '', at, sums: this.#meter.sums() }]
     for (const level of this.#hierarchy.levels()) {
@@ -141,7 +139,7 @@ export class Learner implements Learning {
   #changeOwn(rows: readonly EvidenceRow[], sign: Sign): void {
     // Both sums must be decayed up to the same time. Listing the levels decays them.
     this.#hierarchy.levels()
-    this.#meter.decay(this.#clock.now())
+    this.#meter.decay(this.#options.clock.now())
     for (const row of rows) this.#levelOf(row)?.add(row, sign)
     this.#meter.add(this.#stalenessOf(rows), sign)
     this.#hierarchy.tick()
@@ -149,7 +147,7 @@ export class Learner implements Learning {
 
   /** The measured staleness of all of these rows, decayed up to now. */
   #stalenessOf(rows: readonly EvidenceRow[]): Float64Array {
-    const now = this.#clock.now()
+    const now = this.#options.clock.now()
     const total = this.#meter.sums().fill(0)
     for (const { level, at, sums } of rows) {
       if (level !== 'staleness' || sums.length !== total.length || !areFinite(sums)) continue
