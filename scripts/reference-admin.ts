@@ -1,7 +1,8 @@
 /** The page of the admin API, from the list that the listener itself answers with. */
 import type { AdminOptions } from '../src/proxy/admin/admin.ts'
 import type { LiveRequests } from '../src/proxy/admin/live.ts'
-import { type Page, pagesOf } from '../src/proxy/admin/pages.ts'
+import type { Page } from '../src/proxy/admin/page.ts'
+import { pagesOf } from '../src/proxy/admin/pages.ts'
 import { storeStates } from '../src/stores/figures.ts'
 
 /** All pages that can be served; none of them is called here. */

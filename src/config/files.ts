@@ -3,33 +3,19 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileSentence } from '../core/file-error.ts'
-import type { Type } from './definition.ts'
 import type { LoadedConfig } from './load.ts'
-import { definition } from './schema.ts'
 import { byDefault, type Problem } from './source.ts'
 import { path as pathType } from './text-scalars.ts'
-import { partsOf } from './view.ts'
-import { join } from './words.ts'
+import { scalarsIn } from './view.ts'
 
 export async function fileProblems({ config, sources }: LoadedConfig): Promise<Problem[]> {
   const problems: Problem[] = []
-  for (const { key, name } of filesIn({ type: definition, value: config, key: '' })) {
-    const message = await troubleWith(key, name)
-    if (message !== undefined) problems.push({ path: key, source: sources.get(key) ?? byDefault, message })
+  for (const { type, value, path } of scalarsIn(config)) {
+    if (type !== pathType || typeof value !== 'string') continue
+    const message = await troubleWith(path, value)
+    if (message !== undefined) problems.push({ path, source: sources.get(path) ?? byDefault, message })
   }
   return problems
-}
-
-interface Named {
-  /** The path of the key, such as `tls.cert`. */
-  readonly key: string
-  readonly name: string
-}
-
-function filesIn({ type, value, key }: { type: Type; value: unknown; key: string }): Named[] {
-  if (type === pathType) return typeof value === 'string' ? [{ key, name: value }] : []
-  if (type.kind === 'scalar') return []
-  return partsOf({ type, value }).flatMap((part) => filesIn({ ...part, key: join(key, part.name) }))
 }
 
 function troubleWith(key: string, name: string): Promise<string | undefined> {

@@ -133,15 +133,8 @@ export function policyOf(config: PolicyConfig): TtlPolicy {
     case 'fixed':
       return fixed(config.ttlMs)
     case 'rate':
-      return rateOf(config)
+      return rate({ ...config, budget: config.staleness })
     case 'learned':
       return learned({ ...config, settledAgeMs: config.settledMs })
   }
 }
-
-function rateOf({ changesEveryMs, staleness: budget, floorMs: low, capMs: high }: RateConfig): TtlPolicy {
-  const bounds = { ...(low !== undefined && { floorMs: low }), ...(high !== undefined && { capMs: high }) }
-  return rate({ changesEveryMs, budget, ...bounds })
-}
-
-type RateConfig = Extract<PolicyConfig, { readonly type: 'rate' }>

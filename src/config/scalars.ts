@@ -68,9 +68,11 @@ export const size = (bounds: Bounds = { min: 1 }): Scalar<number, 'Bytes'> => ({
   show: formatSize,
 })
 
+/** A value without a unit, which is written as it is. */
+export const unitless = { kind: 'scalar', suffix: '', show: <T>(value: T): T => value } as const
+
 export const count = (bounds: Bounds = { min: 1 }): Scalar<number, ''> => ({
-  kind: 'scalar',
-  suffix: '',
+  ...unitless,
   label: 'number',
   expected: bounded('a whole number', bounds, String),
   json: {
@@ -82,7 +84,6 @@ export const count = (bounds: Bounds = { min: 1 }): Scalar<number, ''> => ({
     typeof value === 'number' && Number.isSafeInteger(value) && inside(value, { min: 0, ...bounds })
       ? value
       : undefined,
-  show: (value) => value,
   fromText: (text) => (/^\d+$/.test(text) ? Number(text) : text),
 })
 
@@ -101,13 +102,11 @@ export const workers: Scalar<number | 'auto', ''> = {
 
 /** Above 0. */
 export const ratio = (max: number): Scalar<number, ''> => ({
-  kind: 'scalar',
-  suffix: '',
+  ...unitless,
   label: 'number',
   expected: `a number above 0, at most ${max}`,
   json: { type: 'number', exclusiveMinimum: 0, maximum: max },
   parse: (value) => (typeof value === 'number' && value > 0 && value <= max ? value : undefined),
-  show: (value) => value,
   fromText: (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text),
 })
 
@@ -139,24 +138,20 @@ export const percentage: Scalar<number, ''> = {
 const truths: Readonly<Record<string, string>> = { yes: 'true', on: 'true', no: 'false', off: 'false' }
 
 export const bool: Scalar<boolean, ''> = {
-  kind: 'scalar',
-  suffix: '',
+  ...unitless,
   label: 'true or false',
   expected: 'true or false',
   json: { type: 'boolean' },
   parse: (value) => (typeof value === 'boolean' ? value : undefined),
-  show: (value) => value,
   fromText: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
   guess: (value) => truths[String(value).toLowerCase()],
 }
 
 export const choice = <const C extends string>(...choices: readonly C[]): Scalar<C, ''> => ({
-  kind: 'scalar',
-  suffix: '',
+  ...unitless,
   label: choices.map((value) => `\`${value}\``).join(', '),
   expected: choices.length === 1 ? `"${choices[0]}"` : `one of ${choices.join(', ')}`,
   json: { enum: choices },
   parse: (value) => choices.find((one) => one === value),
-  show: (value) => value,
   choices,
 })

@@ -4,6 +4,7 @@ import { withoutCredentials } from '../core/url.ts'
 import { zoneOf } from '../core/zone.ts'
 import type { Plain, Refusal, Scalar } from './definition.ts'
 import { Pattern } from './pattern.ts'
+import { unitless } from './scalars.ts'
 import { Secret } from './secret.ts'
 
 interface TextOptions {
@@ -15,13 +16,11 @@ interface TextOptions {
 
 /** Text of a form. */
 export const textual = ({ label, expected, pattern = '.', refersTo }: TextOptions): Scalar<string, ''> => ({
-  kind: 'scalar',
-  suffix: '',
+  ...unitless,
   label,
   expected,
   json: { type: 'string', pattern },
   parse: (value) => (typeof value === 'string' && new RegExp(pattern, 's').test(value) ? value : undefined),
-  show: (value) => value,
   ...(refersTo === undefined ? {} : { refersTo }),
 })
 

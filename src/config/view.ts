@@ -3,7 +3,7 @@ import { parse } from 'yaml'
 import { stars } from '../core/secrets.ts'
 import { type Key, type Plain, propertyOf, type Type } from './definition.ts'
 import type { LoadedConfig } from './load.ts'
-import { definition } from './schema.ts'
+import { type Config, definition } from './schema.ts'
 import { byDefault, describeSource, type Source } from './source.ts'
 import { join } from './words.ts'
 
@@ -15,18 +15,24 @@ export interface Leaf {
 }
 
 /** Every value that is in force. */
-export function leavesOf({ config, sources }: LoadedConfig): Leaf[] {
-  const below = ({ type, value, path }: ConfigNode): Leaf[] =>
-    type.kind === 'scalar'
-      ? [{ path, value: shown(type, value), source: sourceOf(sources, path) }]
-      : partsOf({ type, value }).flatMap((part) => below({ ...part, path: join(path, part.name) }))
-  return below({ type: definition, value: config, path: '' })
-}
+export const leavesOf = ({ config, sources }: LoadedConfig): Leaf[] =>
+  scalarsIn(config).map(({ type, value, path }) => ({
+    ...{ path, value: shown(type, value), source: sourceOf(sources, path) },
+  }))
 
 interface ConfigNode {
   readonly type: Type
   readonly value: unknown
   readonly path: string
+}
+
+/** Every key that holds a value itself, with its type. */
+export function scalarsIn(config: Config): ConfigNode[] {
+  const below = ({ type, value, path }: ConfigNode): ConfigNode[] =>
+    type.kind === 'scalar'
+      ? [{ type, value, path }]
+      : partsOf({ type, value }).flatMap((part) => below({ ...part, path: join(path, part.name) }))
+  return below({ type: definition, value: config, path: '' })
 }
 
 const sourceOf = (sources: ReadonlyMap<string, Source>, path: string): string =>

@@ -2,7 +2,7 @@
 import { wholeEndpoints } from '../backends/kinds.ts'
 import { type Outcome, outcomes, unstoredReasons } from '../core/decision.ts'
 import { type VerifyResult, verifyResults } from '../engine/shadow/log.ts'
-import { type Family, sample } from './exposition.ts'
+import type { Sample } from './exposition.ts'
 import { families } from './families.ts'
 import { durationBounds, Histograms } from './histograms.ts'
 import {
@@ -23,7 +23,8 @@ const isAnswered = (status: OriginStatus): boolean => status.endsWith('xx')
 const failedStatuses: readonly OriginStatus[] = ['5xx', 'timeout', 'unreachable']
 
 export class BackendFigures {
-  readonly #name: string
+  readonly name: string
+  readonly latency = new OriginLatency()
   readonly #requests = new Float64Array(outcomeReasons.length)
   readonly #durations = new Histograms(durationBounds, outcomes.length)
   /** From the cache, from the database. */
@@ -33,11 +34,9 @@ export class BackendFigures {
   /** By endpoint, then by state. */
   readonly #objects = new Float64Array(wholeEndpoints.length * objectStates.length)
   readonly #verified = new Float64Array(verifyResults.length)
-  readonly latency: OriginLatency
 
   constructor(name: string) {
-    this.#name = name
-    this.latency = new OriginLatency(name)
+    this.name = name
   }
 
   observe(record: RequestRecord): void {
@@ -91,53 +90,41 @@ export class BackendFigures {
     for (let row = 0; row < outcomes.length; row++) this.#durations.addTo(counts, row)
   }
 
-  requests(): string {
-    return outcomeReasons
-      .map(({ outcome, reason }, i) =>
-        sample(families.requests, [this.#name, outcome, reason], this.#requests[i]!),
-      )
-      .join('')
+  requests(): readonly Sample[] {
+    return outcomeReasons.map(({ outcome, reason }, i) => [[this.name, outcome, reason], this.#requests[i]!])
   }
 
   durations(): string {
     return outcomes
-      .map((outcome, i) => this.#durations.lines(families.duration, i, [this.#name, outcome]))
+      .map((outcome, i) => this.#durations.lines(families.duration, i, [this.name, outcome]))
       .join('')
   }
 
-  buckets(): string {
-    return this.#samples(families.buckets, ['cache', 'origin'], this.#buckets)
+  buckets(): readonly Sample[] {
+    return this.#samples(['cache', 'origin'], this.#buckets)
   }
 
-  unstored(): string {
-    return this.#samples(families.unstored, unstoredReasons, this.#unstored)
+  unstored(): readonly Sample[] {
+    return this.#samples(unstoredReasons, this.#unstored)
   }
 
-  verified(): string {
-    return this.#samples(families.verify, verifyResults, this.#verified)
+  verified(): readonly Sample[] {
+    return this.#samples(verifyResults, this.#verified)
   }
 
-  origin(): string {
-    return this.#samples(families.origin, originStatuses, this.#origin)
+  origin(): readonly Sample[] {
+    return this.#samples(originStatuses, this.#origin)
   }
 
   /** Series without requests are exposed, too: a counter that begins above 0 has no rate. */
-  objects(): string {
-    const samples = wholeEndpoints.flatMap((endpoint, place) =>
-      objectStates.map((state, i) =>
-        sample(
-          families.objects,
-          [this.#name, endpoint, state],
-          this.#objects[place * objectStates.length + i]!,
-        ),
-      ),
-    )
-    return samples.join('')
+  objects(): readonly Sample[] {
+    const labels = wholeEndpoints.flatMap((endpoint) => objectStates.map((state) => [endpoint, state]))
+    return labels.map((values, i) => [[this.name, ...values], this.#objects[i]!])
   }
 
   /** One sample for each value of the label that follows the backend's. */
-  #samples(of: Family, values: readonly string[], counts: Float64Array): string {
-    return values.map((value, i) => sample(of, [this.#name, value], counts[i]!)).join('')
+  #samples(values: readonly string[], counts: Float64Array): readonly Sample[] {
+    return values.map((value, i) => [[this.name, value], counts[i]!])
   }
 }
 

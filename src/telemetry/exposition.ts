@@ -29,15 +29,32 @@ export const histogram = (name: string, help: string, more?: More): Family => ({
   type: 'histogram',
 })
 
+/** The values of the labels, in the order of the family, and the number; undefined where there is none. */
+export type Sample = readonly [values: readonly string[], value: number | undefined]
+
 /** A family with its samples. */
-export const family = ({ name, type, help }: Family, samples: readonly string[]): string =>
-  `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`
+export const family = (of: Family, samples: readonly Sample[]): string =>
+  familyOfLines(
+    of,
+    samples.map(([values, value]) => (value === undefined ? '' : sampleLine(of, values, value))),
+  )
+
+/** A family with one sample for each of these. */
+export const familyOf = <T>(
+  of: Family,
+  items: Iterable<T>,
+  sampleOf: (item: T, i: number) => Sample,
+): string => family(of, Array.from(items, sampleOf))
+
+/** A family whose samples are written already. */
+export const familyOfLines = ({ name, type, help }: Family, lines: readonly string[]): string =>
+  `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
 
 /** A family without labels. */
-export const single = (of: Family, value: number): string => family(of, [sample(of, [], value)])
+export const single = (of: Family, value: number): string => family(of, [[[], value]])
 
 /** One sample; `values` are those of the family's labels, in their order. */
-export function sample(
+export function sampleLine(
   { name, labels }: Pick<Family, 'name' | 'labels'>,
   values: readonly string[],
   value: number,

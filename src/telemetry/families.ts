@@ -8,7 +8,7 @@ import { evictionReasons, storeOperations } from '../stores/figures.ts'
 import { counter, type Family, gauge, histogram } from './exposition.ts'
 import { nodeStates, objectStates, originStatuses, phases } from './labels.ts'
 import { quotaMetrics } from './quota-families.ts'
-import { stalenessMetrics } from './staleness-metrics.ts'
+import { stalenessMetrics } from './staleness-families.ts'
 
 const backend = { backend: 'name of the backend' }
 const store = { store: '`memory`, or the name of the store in the configuration' }

@@ -1,5 +1,5 @@
 /** Histograms of equal bounds in one flat array: per row the counts of its buckets, then the sum. */
-import { type Family, number, sample } from './exposition.ts'
+import { type Family, number, sampleLine } from './exposition.ts'
 
 export class Histograms {
   readonly #bounds: Float64Array
@@ -42,13 +42,13 @@ export class Histograms {
     for (let i = 0; i <= this.#bounds.length; i++) {
       count += this.#cells[at + i]!
       const bound = i < this.#bounds.length ? number(this.#bounds[i]!) : '+Inf'
-      text += sample(buckets, [...values, bound], count)
+      text += sampleLine(buckets, [...values, bound], count)
     }
     const sum = this.#cells[at + this.#stride - 1]!
     return (
       text +
-      sample({ name: `${name}_sum`, labels }, values, sum) +
-      sample({ name: `${name}_count`, labels }, values, count)
+      sampleLine({ name: `${name}_sum`, labels }, values, sum) +
+      sampleLine({ name: `${name}_count`, labels }, values, count)
     )
   }
 }

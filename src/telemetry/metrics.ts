@@ -7,7 +7,7 @@ import { type CutReason, cutReasons, type Outcome, outcomes } from '../core/deci
 import type { VerifyResult } from '../engine/shadow/log.ts'
 import type { StoreOperation } from '../stores/figures.ts'
 import { BackendFigures } from './backend-figures.ts'
-import { type Family, family, sample, single } from './exposition.ts'
+import { type Family, family, familyOf, familyOfLines, type Sample, single } from './exposition.ts'
 import { families } from './families.ts'
 import { ageBounds, durationBounds, Histograms } from './histograms.ts'
 import { type OriginStatus, phases } from './labels.ts'
@@ -131,41 +131,34 @@ export class Metrics {
   /** One text per family; concurrent counts show in the families that follow. */
   *render(): Iterable<string> {
     const backends = [...this.#backends.values()]
-    const each = (of: Family, lines: (backend: BackendFigures) => string): string =>
-      family(of, backends.map(lines))
+    const each = (of: Family, samplesOf: (backend: BackendFigures) => readonly Sample[]): string =>
+      family(of, backends.flatMap(samplesOf))
     const pair = (of: Family, values: readonly string[], numbers: Float64Array): string =>
-      family(
-        of,
-        values.map((value, i) => sample(of, [value], numbers[i]!)),
-      )
+      familyOf(of, numbers, (value, i) => [[values[i]!], value])
     yield each(families.requests, (backend) => backend.requests())
-    yield each(families.duration, (backend) => backend.durations())
-    yield family(
-      families.phase,
-      phases.map((phase, i) => this.#phases.lines(families.phase, i, [phase])),
-    )
+    const durationLines = backends.map((backend) => backend.durations())
+    yield familyOfLines(families.duration, durationLines)
+    const phaseLines = phases.map((phase, i) => this.#phases.lines(families.phase, i, [phase]))
+    yield familyOfLines(families.phase, phaseLines)
     yield each(families.buckets, (backend) => backend.buckets())
     yield pair(families.resultBytes, ['cache', 'origin'], this.#bytes)
     yield each(families.origin, (backend) => backend.origin())
-    yield each(families.originDuration, ({ latency }) => latency.durations())
-    yield each(families.savedQueries, ({ latency }) => latency.savedQueries())
-    yield each(families.savedSeconds, ({ latency }) => latency.savedSeconds())
+    const latencyLines = backends.map(({ latency, name }) => latency.durations(name))
+    yield familyOfLines(families.originDuration, latencyLines)
+    yield each(families.savedQueries, ({ name, latency }) => [[[name], latency.saved.queries]])
+    yield each(families.savedSeconds, ({ name, latency }) => [[[name], latency.saved.seconds]])
     yield each(families.objects, (backend) => backend.objects())
     yield each(families.unstored, (backend) => backend.unstored())
     const seconds = this.#intervalMs.map((ms) => ms / 1000)
     yield pair(families.interval, ['asked', 'fetched'], seconds)
-    yield family(families.age, [this.#ages.lines(families.age, 0, [])])
+    yield familyOfLines(families.age, [this.#ages.lines(families.age, 0, [])])
     yield single(families.joined, this.#joined)
     yield each(families.verify, (backend) => backend.verified())
-    yield family(
-      families.cut,
-      [...this.#cuts].map(([reason, count]) => sample(families.cut, [reason], count)),
-    )
+    yield familyOf(families.cut, this.#cuts, ([reason, count]) => [[reason], count])
     yield* sourceFamilies(this.#options.sources ?? {}, this.#storeTimes)
     yield single(families.reloadOk, this.#reload.isOk ? 1 : 0)
     yield single(families.reloadTime, this.#reload.succeededAt / 1000)
-    const { version } = this.#options
-    yield family(families.build, [sample(families.build, [version, process.versions.node], 1)])
+    yield family(families.build, [[[this.#options.version, process.versions.node], 1]])
   }
 
   #backend(name: string): BackendFigures {

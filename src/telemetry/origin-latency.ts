@@ -1,5 +1,4 @@
 /** The latency of one database, and the time that the cache saves it. */
-import { sample } from './exposition.ts'
 import { families } from './families.ts'
 import { durationBounds, Histograms } from './histograms.ts'
 import type { RequestRecord } from './record.ts'
@@ -8,16 +7,11 @@ import type { RequestRecord } from './record.ts'
 const weight = 0.05
 
 export class OriginLatency {
-  readonly #backend: string
+  /** Queries that were not sent, and the time that they would have taken. */
+  readonly saved = { queries: 0, seconds: 0 }
   readonly #durations = new Histograms(durationBounds, 1)
   /** Moving average in seconds; undefined before the first response. */
   #average: number | undefined
-  #savedQueries = 0
-  #savedSeconds = 0
-
-  constructor(backend: string) {
-    this.#backend = backend
-  }
 
   observe(ms: number): void {
     const seconds = ms / 1000
@@ -29,20 +23,12 @@ export class OriginLatency {
   /** Counts a request that sent no query of its own. */
   countSaved(record: RequestRecord): void {
     if (!isSaved(record)) return
-    this.#savedQueries++
-    this.#savedSeconds += this.#average ?? 0
+    this.saved.queries++
+    this.saved.seconds += this.#average ?? 0
   }
 
-  durations(): string {
-    return this.#durations.lines(families.originDuration, 0, [this.#backend])
-  }
-
-  savedQueries(): string {
-    return sample(families.savedQueries, [this.#backend], this.#savedQueries)
-  }
-
-  savedSeconds(): string {
-    return sample(families.savedSeconds, [this.#backend], this.#savedSeconds)
+  durations(backend: string): string {
+    return this.#durations.lines(families.originDuration, 0, [backend])
   }
 }
 

@@ -1,5 +1,5 @@
 /** The metrics of quotas and of queues in front of databases. Clients are never labels. */
-import { counter, type Family, family, gauge, sample } from './exposition.ts'
+import { counter, type Family, family, familyOf, gauge, type Sample } from './exposition.ts'
 import { quotaLimits } from './labels.ts'
 
 const backend = { backend: 'name of the backend' }
@@ -67,10 +67,7 @@ export interface QuotaFigures {
 
 export function quotaFamilies(all: readonly QuotaFigures[]): string {
   const each = (of: Family, value: (one: QuotaFigures) => number): string =>
-    family(
-      of,
-      all.map((one) => sample(of, [one.backend], value(one))),
-    )
+    familyOf(of, all, (one) => [[one.backend], value(one)])
   return (
     each(quotaMetrics.queueLength, ({ queue }) => queue.length) +
     each(quotaMetrics.queueWaited, ({ queue }) => queue.waited) +
@@ -81,17 +78,13 @@ export function quotaFamilies(all: readonly QuotaFigures[]): string {
 }
 
 function limitFamilies(all: readonly QuotaFigures[]): string {
-  const { quotaPermits, quotaRefusals } = quotaMetrics
-  const permits: string[] = []
-  const refusals: string[] = []
+  const permits: Sample[] = []
+  const refusals: Sample[] = []
   for (const { backend: name, quota } of all) {
     if (quota === undefined) continue
-    permits.push(sample(quotaPermits, [name, 'counted'], quota.permits - quota.degraded))
-    permits.push(sample(quotaPermits, [name, 'degraded'], quota.degraded))
-    for (const each of quotaLimits)
-      refusals.push(sample(quotaRefusals, [name, each, 'enforced'], quota.refused[each]))
-    for (const each of quotaLimits)
-      refusals.push(sample(quotaRefusals, [name, each, 'dry_run'], quota.dryRun[each]))
+    permits.push([[name, 'counted'], quota.permits - quota.degraded], [[name, 'degraded'], quota.degraded])
+    for (const each of quotaLimits) refusals.push([[name, each, 'enforced'], quota.refused[each]])
+    for (const each of quotaLimits) refusals.push([[name, each, 'dry_run'], quota.dryRun[each]])
   }
-  return family(quotaPermits, permits) + family(quotaRefusals, refusals)
+  return family(quotaMetrics.quotaPermits, permits) + family(quotaMetrics.quotaRefusals, refusals)
 }

@@ -1,6 +1,6 @@
 /** The figures that other modules keep: read when metrics are rendered. */
 import { type ClaimCounters, leaseResults } from '../engine/cell-claims.ts'
-import { type Family, family, sample, single } from './exposition.ts'
+import { type Family, familyOf, single } from './exposition.ts'
 import { families } from './families.ts'
 import { type NodeState, nodeStates } from './labels.ts'
 import type { ProcessFigures } from './process-figures.ts'
@@ -80,23 +80,14 @@ export function* sourceFamilies(sources: MetricSources, times: StoreTimes): Iter
 }
 
 const leaseFamily = (counters: Readonly<ClaimCounters>): string =>
-  family(
-    families.leases,
-    leaseResults.map((result) => sample(families.leases, [result], counters[result])),
-  )
+  familyOf(families.leases, leaseResults, (result) => [[result], counters[result]])
 
 const upstreamFamily = (all: readonly UpstreamHealth[]): string =>
-  family(
-    families.upstreamUp,
-    all.map(({ backend, url, isHealthy }) => sample(families.upstreamUp, [backend, url], isHealthy ? 1 : 0)),
-  )
+  familyOf(families.upstreamUp, all, ({ backend, url, isHealthy }) => [[backend, url], isHealthy ? 1 : 0])
 
 function segmentFamilies(watched: readonly WatchedSegments[]): string {
   const each = (of: Family, value: (one: WatchedSegments) => number): string =>
-    family(
-      of,
-      watched.map((one) => sample(of, [one.backend], value(one))),
-    )
+    familyOf(of, watched, (one) => [[one.backend], value(one)])
   return (
     each(families.segmentsTrusted, ({ isTrusted }) => (isTrusted ? 1 : 0)) +
     each(families.segmentsAge, ({ ageSeconds }) => ageSeconds) +
@@ -106,10 +97,8 @@ function segmentFamilies(watched: readonly WatchedSegments[]): string {
 }
 
 const fleetFamilies = ({ nodes, isConnected }: FleetFigures): string =>
-  family(
-    families.fleetNodes,
-    nodeStates.map((state) => sample(families.fleetNodes, [state], nodes[state])),
-  ) + single(families.fleetConnected, isConnected ? 1 : 0)
+  familyOf(families.fleetNodes, nodeStates, (state) => [[state], nodes[state]]) +
+  single(families.fleetConnected, isConnected ? 1 : 0)
 
 const processFamilies = (figures: ProcessFigures): string =>
   single(families.cpu, figures.cpuSeconds) +

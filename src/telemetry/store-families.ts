@@ -6,7 +6,7 @@ import {
   type StoreOperation,
   storeOperations,
 } from '../stores/figures.ts'
-import { type Family, family, sample } from './exposition.ts'
+import { type Family, family, familyOf, familyOfLines, type Sample } from './exposition.ts'
 import { families } from './families.ts'
 import { durationBounds, Histograms } from './histograms.ts'
 
@@ -48,10 +48,7 @@ export class StoreTimes {
 export function storeFamilies(all: readonly NamedStore[], times: StoreTimes): string {
   const stores = all.slice(0, maxStores)
   const each = (of: Family, value: (store: StoreFigures) => number | undefined): string =>
-    family(
-      of,
-      stores.map((store) => sampleOf(of, [store.name], value(store))),
-    )
+    familyOf(of, stores, (store) => [[store.name], value(store)])
   return (
     each(families.storeEntries, ({ entries }) => entries) +
     each(families.storeBytes, ({ bytes }) => bytes) +
@@ -63,10 +60,10 @@ export function storeFamilies(all: readonly NamedStore[], times: StoreTimes): st
     each(families.storeThrottled, countOf('throttled')) +
     each(families.storeRefused, countOf('refusedRequests')) +
     each(families.storeExpired, countOf('expired')) +
-    family(families.storeBreaker, stores.flatMap(breakerLines)) +
-    family(families.storeBreakerTransitions, stores.flatMap(transitionLines)) +
-    family(families.evictions, stores.flatMap(evictionLines)) +
-    family(families.storeOperation, times.lines())
+    family(families.storeBreaker, stores.flatMap(breakerSamples)) +
+    family(families.storeBreakerTransitions, stores.flatMap(transitionSamples)) +
+    family(families.evictions, stores.flatMap(evictionSamples)) +
+    familyOfLines(families.storeOperation, times.lines())
   )
 }
 
@@ -76,20 +73,14 @@ const countOf =
   (store: StoreFigures): number | undefined =>
     store[count] ?? (store.breaker && 0)
 
-const breakerLines = ({ name, breaker }: NamedStore): string[] =>
-  breakerStates.map((state) =>
-    sampleOf(families.storeBreaker, [name, state], breaker && Number(breaker.state === state)),
-  )
+const breakerSamples = ({ name, breaker }: NamedStore): Sample[] =>
+  breakerStates.map((state) => [[name, state], breaker && Number(breaker.state === state)])
 
-const transitionLines = ({ name, breaker }: NamedStore): string[] =>
-  breakerStates.map((state) =>
-    sampleOf(families.storeBreakerTransitions, [name, state], breaker?.transitions[state]),
-  )
+const transitionSamples = ({ name, breaker }: NamedStore): Sample[] =>
+  breakerStates.map((state) => [[name, state], breaker?.transitions[state]])
 
-const evictionLines = ({ name, evictions }: NamedStore): string[] =>
-  (Object.keys(evictionReasons) as (keyof typeof evictionReasons)[]).map((reason) =>
-    sampleOf(families.evictions, [name, reason], evictions?.[reason]),
-  )
-
-const sampleOf = (of: Family, values: readonly string[], value: number | undefined): string =>
-  value === undefined ? '' : sample(of, values, value)
+const evictionSamples = ({ name, evictions }: NamedStore): Sample[] =>
+  (Object.keys(evictionReasons) as (keyof typeof evictionReasons)[]).map((reason) => [
+    [name, reason],
+    evictions?.[reason],
+  ])

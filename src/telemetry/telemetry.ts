@@ -6,7 +6,7 @@ import type { FetchOver } from '../engine/trip.ts'
 import type { StoreOperation } from '../stores/figures.ts'
 import { DecisionLog } from './decision-log.ts'
 import { type OriginStatus, statusClass } from './labels.ts'
-import { Log, type LogFormat, type LogLevel } from './log.ts'
+import { Log, type LogOptions } from './log.ts'
 import { Metrics, type OriginFetch } from './metrics.ts'
 import { type RequestRecord, recordOf, type Visit } from './record.ts'
 import { Recorder } from './recorder.ts'
@@ -17,11 +17,7 @@ export interface TelemetryOptions {
   readonly clock: Clock
   readonly version: string
   readonly sources?: MetricSources
-  readonly log: {
-    readonly level: () => LogLevel
-    readonly format: () => LogFormat
-    readonly write: (line: string) => boolean
-  }
+  readonly log: Omit<LogOptions, 'clock'>
 }
 
 /** Called with the events of databases, stores and requests while they are served. */

@@ -15,7 +15,8 @@ import { type AdminAnswer, failure } from './answer.ts'
 import { Guard } from './guard.ts'
 import type { LimitsAccess } from './limits.ts'
 import { LiveRequests } from './live.ts'
-import { type Page, pagesOf } from './pages.ts'
+import type { Page } from './page.ts'
+import { pagesOf } from './pages.ts'
 import type { PurgeAccess } from './purge.ts'
 import type { RunReport } from './run.ts'
 import type { ShadowPagesOptions } from './shadow.ts'
@@ -123,8 +124,7 @@ async function answerOf(
   const page = url === null ? undefined : pageAt(pages, url.pathname)
   // An unauthorised client may only learn that the listener exists: host names and tokens are checked before pages.
   const rejection = guard.checkOrigin(headers) ?? (page?.isOpen ? undefined : guard.checkToken(headers))
-  if (rejection !== undefined)
-    return { ...failure(rejection.status, rejection.message), ...challenge(rejection) }
+  if (rejection !== undefined) return rejection
   if (page === undefined)
     return failure(404, `there is nothing here; ${request.headers.host ?? ''}/ lists the pages`)
   if (!page.methods.includes(method === 'HEAD' ? 'GET' : method)) {
@@ -151,9 +151,6 @@ function pageAt(pages: Desk['pages'], path: string): Page | undefined {
 }
 
 const noBytes = Buffer.alloc(0)
-
-const challenge = ({ status }: { status: number }) =>
-  status === 401 ? { headers: { 'WWW-Authenticate': 'Bearer realm="windowpane"' } } : {}
 
 /** Piece by piece: between two of them requests have their turn. */
 async function write(response: ServerResponse, { status, type, body, headers }: AdminAnswer): Promise<void> {

@@ -7,7 +7,7 @@ import type { FleetNode, FleetView } from '../fleet/fleet.ts'
 import type { BackendSummary, ShadowSummary } from '../fleet/summary.ts'
 import type { AdminAnswer } from './answer.ts'
 import { chooseNodes, viewOfFleet } from './fleet.ts'
-import type { AdminCall } from './pages.ts'
+import type { AdminCall } from './page.ts'
 import { shadowPages } from './shadow.ts'
 
 const clock = fakeClock()

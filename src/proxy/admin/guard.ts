@@ -5,13 +5,9 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { socketPathOf } from '../../core/socket-address.ts'
 import type { AdminOptions } from './admin.ts'
+import { type AdminAnswer, failure } from './answer.ts'
 
 type GuardOptions = Pick<AdminOptions, 'listen' | 'names' | 'token'>
-
-export interface Rejection {
-  readonly status: 401 | 403
-  readonly message: string
-}
 
 export class Guard {
   readonly #options: GuardOptions
@@ -34,27 +30,25 @@ export class Guard {
   }
 
   /** Of every request: by which name, and from where, it comes. */
-  checkOrigin({ host, origin, ...headers }: IncomingHttpHeaders): Rejection | undefined {
+  checkOrigin({ host, origin, ...headers }: IncomingHttpHeaders): AdminAnswer | undefined {
     // A page of another site can make a browser send requests here; under its own name it could read the answers, too.
     if (this.#isLoopback && !this.#knows(hostOf(host ?? ''))) {
-      return {
-        status: 403,
-        message: `"${host ?? ''}" is not a name of this listener; use 127.0.0.1 or localhost`,
-      }
+      return failure(403, `"${host ?? ''}" is not a name of this listener; use 127.0.0.1 or localhost`)
     }
     const isForeign = origin !== undefined && URL.parse(origin)?.host !== host
     if (isForeign || headers['sec-fetch-site'] === 'cross-site') {
-      return { status: 403, message: 'requests from pages of other sites are not answered' }
+      return failure(403, 'requests from pages of other sites are not answered')
     }
     return undefined
   }
 
-  checkToken({ authorization }: IncomingHttpHeaders): Rejection | undefined {
+  checkToken({ authorization }: IncomingHttpHeaders): AdminAnswer | undefined {
     const token = this.#options.token()
     if (token === undefined) return undefined
     const given = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
     if (given !== undefined && isSame(given, token)) return undefined
-    return { status: 401, message: 'a bearer token is needed (admin.token, admin.tokenFile)' }
+    const needed = failure(401, 'a bearer token is needed (admin.token, admin.tokenFile)')
+    return { ...needed, headers: { 'WWW-Authenticate': 'Bearer realm="windowpane"' } }
   }
 
   #knows(host: string): boolean {

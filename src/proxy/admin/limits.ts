@@ -13,7 +13,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { type AdminAnswer, failure, json, jsonList, mistake } from './answer.ts'
 import { applyDeclaration } from './limits-apply.ts'
 import { auditPage, entriesOf, namesIn, usagePage } from './limits-views.ts'
-import type { AdminCall, Page, Pages } from './pages.ts'
+import type { AdminCall, Page, Pages } from './page.ts'
 import { readObject } from './selection.ts'
 
 export interface LimitsAccess {

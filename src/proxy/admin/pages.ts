@@ -1,5 +1,4 @@
 /** The pages of the admin listener, by path. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mergeShapes } from '../fleet/merge.ts'
 import type { AdminDatabase, AdminOptions } from './admin.ts'
 import { type AdminAnswer, failure, json, jsonList, mistake, text } from './answer.ts'
@@ -8,105 +7,46 @@ import { explanationText } from './explain-text.ts'
 import { chooseNodes, viewOfFleet } from './fleet.ts'
 import { limitPages } from './limits.ts'
 import type { LiveRequests } from './live.ts'
+import { type AdminCall, change, get, type Page, type Pages, post } from './page.ts'
 import { purgePages } from './purge.ts'
 import { unknownBackend } from './selection.ts'
 import { shadowPages } from './shadow.ts'
 import { ttlPages } from './ttl.ts'
 import { readListQuery, viewOfExplanation, viewOfRecord, viewOfShape } from './views.ts'
 
-export interface AdminCall {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  /** As requested, without the query. */
-  readonly path: string
-  readonly parameters: URLSearchParams
-  readonly body: Buffer
-}
-
-export interface Page {
-  readonly methods: readonly string[]
-  readonly about: string
-  /** Needs no token: for probes; it reveals no client's data. */
-  readonly isOpen?: boolean
-  /** Answers for everything below its path, which ends in a slash. */
-  readonly isFolder?: boolean
-  /** Changes something: only where writes are allowed. */
-  readonly isWriting?: boolean | ((parameters: URLSearchParams, method: string) => boolean)
-  /** The longest body; 1 MiB by default. */
-  readonly maxBodyBytes?: number
-  /** `taken`: the page answers by itself. */
-  answer(call: AdminCall): AdminAnswer | 'taken' | Promise<AdminAnswer | 'taken'>
-}
-
-/** By path. */
-export type Pages = Readonly<Record<string, Page>>
-
-const get = ['GET']
-const post = ['POST']
-
 export function pagesOf(options: AdminOptions, live: LiveRequests): ReadonlyMap<string, Page> {
   const pages: Pages = {
-    '/-/healthy': {
-      methods: get,
-      about: 'the process runs',
-      isOpen: true,
-      answer: () => text(200, 'healthy'),
-    },
-    '/-/ready': {
-      methods: get,
-      about: 'it can answer queries',
-      isOpen: true,
-      answer: () => readiness(options),
-    },
-    '/-/status': {
-      methods: get,
-      about: 'databases, stores, memory, flights, and the nodes that share a store; ?node= one of them',
-      answer: ({ parameters }) => status(options, parameters),
-    },
-    '/metrics': { methods: get, about: 'metrics for Prometheus', answer: () => metrics(options) },
-    '/-/metrics': {
-      methods: get,
-      about: 'the same, below the path of the other pages',
-      answer: () => metrics(options),
-    },
-    '/-/config': {
-      methods: get,
-      about:
-        'the configuration in force, without secrets; ?mode=diff: only values that differ from the defaults',
-      answer: ({ parameters }) => config(options, parameters),
-    },
-    '/-/shapes': {
-      methods: get,
-      about: 'the most requested shapes, of all nodes that share a store; ?limit= &node=',
-      answer: ({ parameters }) => shapes(options, parameters),
-    },
-    '/-/requests': {
-      methods: get,
-      about:
-        'the last requests; ?outcome= &reason= &shape= &backend= &minMs= &limit= &after=; Accept: text/event-stream for live ones',
-      answer: (call) => requests(options, live, call),
-    },
-    '/-/explain': {
-      methods: post,
-      about:
-        'explains the decision about a query (the body, or a whole request as JSON); ?run=1 also runs it; ?backend= &path= &format=text',
-      answer: (call) => explain(options, call),
-    },
-    '/-/reload': {
-      methods: post,
-      about: 'reads the configuration again',
-      isWriting: true,
-      answer: async () => {
-        const { isOk, message } = await options.reload()
-        return text(isOk ? 200 : 422, message)
-      },
-    },
+    '/-/healthy': { ...get('the process runs', () => text(200, 'healthy')), isOpen: true },
+    '/-/ready': { ...get('it can answer queries', () => readiness(options)), isOpen: true },
+    '/-/status': get(
+      'databases, stores, memory, flights, and the nodes that share a store; ?node= one of them',
+      ({ parameters }) => status(options, parameters),
+    ),
+    '/metrics': get('metrics for Prometheus', () => metrics(options)),
+    '/-/metrics': get('the same, below the path of the other pages', () => metrics(options)),
+    '/-/config': get(
+      'the configuration in force, without secrets; ?mode=diff: only values that differ from the defaults',
+      ({ parameters }) => config(options, parameters),
+    ),
+    '/-/shapes': get(
+      'the most requested shapes, of all nodes that share a store; ?limit= &node=',
+      ({ parameters }) => shapes(options, parameters),
+    ),
+    '/-/requests': get(
+      'the last requests; ?outcome= &reason= &shape= &backend= &minMs= &limit= &after=; Accept: text/event-stream for live ones',
+      (call) => requests(options, live, call),
+    ),
+    '/-/explain': post(
+      'explains the decision about a query (the body, or a whole request as JSON); ?run=1 also runs it; ?backend= &path= &format=text',
+      (call) => explain(options, call),
+    ),
+    '/-/reload': change('reads the configuration again', () => reload(options)),
     ...purgePages(options),
     ...shadowPages(options),
     ...ttlPages(options),
     ...limitPages(options),
   }
-  const index: Page = { methods: get, about: '', answer: () => text(200, indexOf(options.version, pages)) }
+  const index = get('', () => text(200, indexOf(options.version, pages)))
   return new Map(Object.entries({ ...pages, '/': index, '/-/': index }))
 }
 
@@ -120,6 +60,11 @@ function indexOf(version: string, pages: Pages): string {
 function readiness({ unready }: AdminOptions): AdminAnswer {
   const missing = unready()
   return missing.length === 0 ? text(200, 'ready') : text(503, `not ready: ${missing.join('; ')}`)
+}
+
+async function reload(options: AdminOptions): Promise<AdminAnswer> {
+  const { isOk, message } = await options.reload()
+  return text(isOk ? 200 : 422, message)
 }
 
 async function status(options: AdminOptions, parameters: URLSearchParams): Promise<AdminAnswer> {

@@ -8,7 +8,7 @@ import { bounded, iso } from '../../telemetry/texts.ts'
 import { type AdminAnswer, json, jsonList, mistake } from './answer.ts'
 import { markChanged } from './changed.ts'
 import { type FleetAccess, reachOf } from './fleet.ts'
-import type { AdminCall, Pages } from './pages.ts'
+import { type AdminCall, change, get, type Pages, post } from './page.ts'
 import {
   onlyHere,
   readObject,
@@ -33,24 +33,20 @@ export function purgePages({ purge, ...access }: PurgeAccess): Pages {
   if (purge === undefined) return {}
   return {
     '/-/purge': {
-      methods: ['POST'],
-      about: 'purges by {"backend", "shape", "source", "from", "to"} or {"all": true}; ?dryRun=1 only counts',
+      ...post(
+        'purges by {"backend", "shape", "source", "from", "to"} or {"all": true}; ?dryRun=1 only counts',
+        (call) => answer(purge, access, call),
+      ),
       // Only an explicit dry run is one.
       isWriting: (parameters) => dryRunOf(parameters) !== true,
-      answer: (call) => answer(purge, access, call),
     },
-    '/-/changed': {
-      methods: ['POST'],
-      about:
-        'marks data as changed, by {"backend", "source", "from", "to"}: stored buckets of it are fetched again, and served only while the database does not answer',
-      isWriting: true,
-      answer: ({ body }) => markChanged(purge, access, body),
-    },
-    '/-/marks': {
-      methods: ['GET'],
-      about: 'the purges and change marks that are still in force',
-      answer: () => jsonList(purge.marks().map(viewOfMark)),
-    },
+    '/-/changed': change(
+      'marks data as changed, by {"backend", "source", "from", "to"}: stored buckets of it are fetched again, and served only while the database does not answer',
+      ({ body }) => markChanged(purge, access, body),
+    ),
+    '/-/marks': get('the purges and change marks that are still in force', () =>
+      jsonList(purge.marks().map(viewOfMark)),
+    ),
   }
 }
 

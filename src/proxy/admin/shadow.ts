@@ -10,7 +10,7 @@ import type { ShadowExample } from '../fleet/summary.ts'
 import { type Mode, type ModeState, modes } from '../request/settings.ts'
 import { type AdminAnswer, failure, json, mistake } from './answer.ts'
 import { chooseNodes, type FleetAccess, reachOf } from './fleet.ts'
-import type { AdminCall, Pages } from './pages.ts'
+import { type AdminCall, change, get, type Pages } from './page.ts'
 import { unknownBackend } from './selection.ts'
 
 export interface ShadowAccess {
@@ -41,20 +41,15 @@ export interface ShadowPagesOptions extends FleetAccess {
 export function shadowPages({ shadow: access, fleet }: ShadowPagesOptions): Pages {
   if (access === undefined) return {}
   return {
-    '/-/shadow': {
-      methods: ['GET'],
-      about:
-        'the findings of shadow mode at all nodes that share a store: counts, verdict, mismatches; ?node=; /-/shadow/ID: one with its bodies',
-      answer: ({ parameters }) => report(access, { fleet }, parameters),
-    },
-    [folder]: { methods: ['GET'], about: '', isFolder: true, answer: (call) => mismatchAt(access, call) },
-    '/-/mode': {
-      methods: ['POST'],
-      about:
-        'switches a backend, at all nodes that share its store: {"backend": name, "mode": "off|shadow|on"}, until the next reload',
-      isWriting: true,
-      answer: ({ body }) => switchMode(access, { fleet }, body),
-    },
+    '/-/shadow': get(
+      'the findings of shadow mode at all nodes that share a store: counts, verdict, mismatches; ?node=; /-/shadow/ID: one with its bodies',
+      ({ parameters }) => report(access, { fleet }, parameters),
+    ),
+    [folder]: { ...get('', (call) => mismatchAt(access, call)), isFolder: true },
+    '/-/mode': change(
+      'switches a backend, at all nodes that share its store: {"backend": name, "mode": "off|shadow|on"}, until the next reload',
+      ({ body }) => switchMode(access, { fleet }, body),
+    ),
   }
 }
 

@@ -7,7 +7,7 @@ import type { LearnedShape, Learning } from '../../ttl/learned/learning.ts'
 import { type TtlReport, ttlReport } from '../../ttl/ttl-report.ts'
 import type { NamedPolicy } from '../request/settings.ts'
 import { type AdminAnswer, json, jsonList, mistake } from './answer.ts'
-import type { AdminCall, Pages } from './pages.ts'
+import { type AdminCall, change, get, type Pages } from './page.ts'
 import { unknownBackend } from './selection.ts'
 import { readSpan } from './time.ts'
 
@@ -46,19 +46,16 @@ const maxHistoryBytes = 16 * 1024 * 1024
 export function ttlPages({ ttl, ...access }: TtlAccess): Pages {
   if (ttl === undefined) return {}
   return {
-    '/-/ttl': {
-      methods: ['GET'],
-      about:
-        'per backend the TTL at each age, the change rate that it is made of, and the measured staleness; ?backend= &shape=',
-      answer: ({ parameters }) => report(ttl(), parameters),
-    },
+    '/-/ttl': get(
+      'per backend the TTL at each age, the change rate that it is made of, and the measured staleness; ?backend= &shape=',
+      ({ parameters }) => report(ttl(), parameters),
+    ),
     '/-/ttl/learn': {
-      methods: ['POST'],
-      about:
+      ...change(
         'learns from JSON lines {"shape", "age", "gap", "changed"}, in seconds; without a body from buckets that are fetched twice, ?gap=60s apart; ?samples= &backend=',
-      isWriting: true,
+        (call) => learn(ttl(), access, call),
+      ),
       maxBodyBytes: maxHistoryBytes,
-      answer: (call) => learn(ttl(), access, call),
     },
   }
 }

@@ -7,14 +7,11 @@
  */
 import { type Borders, classOf, splitGap } from './age-classes.ts'
 import { gammaUpper } from './bounds.ts'
+import type { Refetch } from './learning.ts'
 import { alarmLevel, deviationOf, dispersionOf, nextAlarm } from './surprise.ts'
 
-/** The observations of one answer of the database; one entry per bucket that was stored before. */
-export interface Gaps {
-  readonly oldAges: Float64Array
-  readonly newAges: Float64Array
-  readonly changed: Uint8Array
-}
+/** The observations of one answer of the database. */
+export type Gaps = Pick<Refetch, 'oldAges' | 'newAges' | 'changed'>
 
 /** Each sum has one entry per class; all of one kind lie together. */
 const kinds = {
@@ -184,12 +181,9 @@ export class Evidence {
     return this.#own.slice()
   }
 
-  add(sums: Float64Array): void {
-    addSums(this.#own, sums)
-  }
-
-  subtract(sums: Float64Array): void {
-    for (let i = 0; i < sums.length; i++) this.#own[i] = Math.max(0, this.#own[i]! - sums[i]!)
+  /** Adds sums to this node's own, or takes them out. */
+  add(sums: Float64Array, sign: Sign = 1): void {
+    addSums(this.#own, sums, sign)
   }
 
   /** Sums of other nodes, in place of those before. */
@@ -222,8 +216,12 @@ export interface RateBound {
   readonly changes: number
 }
 
-function addSums(into: Float64Array, sums: Float64Array): void {
-  for (let i = 0; i < into.length; i++) into[i]! += sums[i]!
+/** 1 to add sums, -1 to take them out again. */
+export type Sign = 1 | -1
+
+/** No sum falls below 0. */
+export function addSums(into: Float64Array, sums: Float64Array, sign: Sign = 1): void {
+  for (let i = 0; i < into.length; i++) into[i] = Math.max(0, into[i]! + sign * sums[i]!)
 }
 
 /** All sums of a class lose half of themselves in its half-life. */

@@ -1,11 +1,11 @@
 /** Learns about one backend: takes events in, and computes policies from them. One per backend and thread. */
 import { BoundedMap } from '../../core/bounded-map.ts'
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { TtlPolicy } from '../policy.ts'
 import { ageBorders } from './age-classes.ts'
 import { reportOf } from './class-reports.ts'
 import { phaseOf } from './epochs.ts'
-import { areFinite, areSums } from './evidence.ts'
+import { areFinite, areSums, type Sign } from './evidence.ts'
 import { beliefOf, type Chain, Hierarchy } from './hierarchy.ts'
 import { tablePolicy } from './learned-policy.ts'
 import type {
@@ -17,7 +17,7 @@ import type {
   RateSource,
   ServedShape,
 } from './learning.ts'
-import { type Belief, type Level, priorBelief } from './level.ts'
+import { type Belief, type DatedSums, type Level, priorBelief } from './level.ts'
 import { type GroupStaleness, halfLifeMs, StalenessMeter, stalenessGroups } from './staleness-meter.ts'
 import { isSameTable, type TableRules, type TtlTable, tableOf } from './ttl-table.ts'
 
@@ -33,13 +33,10 @@ export interface LearnerOptions {
 }
 
 /** Sums of one level. Adding two of one level and name merges them. */
-export interface EvidenceRow {
+export interface EvidenceRow extends DatedSums {
   readonly level: Exclude<RateSource, 'prior'> | 'staleness'
   /** The key of a shape, or the name of a source; empty for the others. */
   readonly name: string
-  /** The sums are decayed up to here. */
-  readonly at: EpochMs
-  readonly sums: Float64Array
 }
 
 /** Terms of an operator, and the policies that were made for them. */
@@ -65,7 +62,6 @@ const toleranceMs = 60_000
 const maxAgreements = 100
 
 export class Learner implements Learning {
-  readonly #clock: Pick<Clock, 'now'>
   readonly #options: LearnerOptions & { readonly maxShapes: number; readonly maxSources: number }
   readonly #hierarchy: Hierarchy
   readonly #meter = new StalenessMeter()
@@ -75,7 +71,6 @@ export class Learner implements Learning {
 
   constructor(options: LearnerOptions) {
     this.#options = { maxShapes: 1000, maxSources: 200, ...options }
-    this.#clock = options.clock
     this.#hierarchy = new Hierarchy(this.#options)
   }
 
@@ -92,7 +87,7 @@ export class Learner implements Learning {
   }
 
   apply(event: LearnedEvent): void {
-    if (!(event.at <= this.#clock.now() + toleranceMs)) return
+    if (!(event.at <= this.#options.clock.now() + toleranceMs)) return
     if (event.kind === 'refetch') this.#hierarchy.observe(event)
     else if (Number.isFinite(event.ageMs)) this.#meter.sample(event)
   }
@@ -105,12 +100,12 @@ export class Learner implements Learning {
   }
 
   staleness(): readonly GroupStaleness[] {
-    this.#meter.decay(this.#clock.now())
+    this.#meter.decay(this.#options.clock.now())
     return this.#meter.groups()
   }
 
   own(): readonly EvidenceRow[] {
-    const at = this.#clock.now()
+    const at = this.#options.clock.now()
     this.#meter.decay(at)
     const rows: EvidenceRow[] = [{ level: 'staleness', name: '', at, sums: this.#meter.sums() }]
     for (const level of this.#hierarchy.levels()) {
@@ -133,26 +128,26 @@ export class Learner implements Learning {
 
   /** Adds sums to this node's own. */
   adopt(rows: readonly EvidenceRow[]): void {
-    this.#changeOwn('adopt', rows)
+    this.#changeOwn(rows, 1)
   }
 
   /** Subtracts sums from this node's own again: another node has adopted them. */
   disown(rows: readonly EvidenceRow[]): void {
-    this.#changeOwn('disown', rows)
+    this.#changeOwn(rows, -1)
   }
 
-  #changeOwn(change: 'adopt' | 'disown', rows: readonly EvidenceRow[]): void {
+  #changeOwn(rows: readonly EvidenceRow[], sign: Sign): void {
     // Both sums must be decayed up to the same time. Listing the levels decays them.
     this.#hierarchy.levels()
-    this.#meter.decay(this.#clock.now())
-    for (const row of rows) this.#levelOf(row)?.[change](row.sums, row.at)
-    this.#meter[change](this.#stalenessOf(rows))
+    this.#meter.decay(this.#options.clock.now())
+    for (const row of rows) this.#levelOf(row)?.add(row, sign)
+    this.#meter.add(this.#stalenessOf(rows), sign)
     this.#hierarchy.tick()
   }
 
   /** The measured staleness of all of these rows, decayed up to now. */
   #stalenessOf(rows: readonly EvidenceRow[]): Float64Array {
-    const now = this.#clock.now()
+    const now = this.#options.clock.now()
     const total = this.#meter.sums().fill(0)
     for (const { level, at, sums } of rows) {
       if (level !== 'staleness' || sums.length !== total.length || !areFinite(sums)) continue

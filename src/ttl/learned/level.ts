@@ -4,7 +4,7 @@ import { ladder } from '../ladder.ts'
 import { normalizedTtl } from '../staleness-budget.ts'
 import { ageBorders } from './age-classes.ts'
 import { invert } from './age-curve.ts'
-import { decaySums, Evidence, enoughChanges } from './evidence.ts'
+import { decaySums, Evidence, enoughChanges, type Sign } from './evidence.ts'
 import type { LearnedTerms, RateSource } from './learning.ts'
 
 /** TTLs come from this one-sided 80 % bound: point estimates exceed the budget, and 95 % costs twice as much for little. */
@@ -22,6 +22,12 @@ export interface Belief {
   readonly uppers: Float64Array
   readonly origins: readonly RateSource[]
   readonly observations: Float64Array
+}
+
+/** Sums that are decayed up to a time. */
+export interface DatedSums {
+  readonly at: EpochMs
+  readonly sums: Float64Array
 }
 
 const publishedTtls = ageBorders.map(ladder().ttl)
@@ -112,21 +118,16 @@ export class Level {
     this.#at = now
   }
 
-  /** Adds sums to this node's own. */
-  adopt(sums: Float64Array, at: EpochMs): void {
-    this.evidence.add(this.#decayed(sums, at))
+  /** Adds sums to this node's own, or takes them out. */
+  add(row: DatedSums, sign: Sign): void {
+    this.evidence.add(this.#decayed(row), sign)
   }
 
-  /** Takes sums out of this node's own. */
-  disown(sums: Float64Array, at: EpochMs): void {
-    this.evidence.subtract(this.#decayed(sums, at))
+  setForeign(rows: readonly DatedSums[]): void {
+    this.evidence.setForeign(rows.map((row) => this.#decayed(row)))
   }
 
-  setForeign(rows: readonly { readonly sums: Float64Array; readonly at: EpochMs }[]): void {
-    this.evidence.setForeign(rows.map(({ sums, at }) => this.#decayed(sums, at)))
-  }
-
-  #decayed(sums: Float64Array, at: EpochMs): Float64Array {
+  #decayed({ sums, at }: DatedSums): Float64Array {
     const decayed = sums.slice()
     decaySums(decayed, Math.max(0, this.#at - at) || 0, this.#halfLives)
     return decayed

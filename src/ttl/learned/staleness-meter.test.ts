@@ -114,7 +114,7 @@ test('an error that is beyond all measure counts as 100 %', () => {
 
 test('sums of another length are not used', () => {
   const meter = new StalenessMeter()
-  meter.adopt(new Float64Array(3).fill(7))
+  meter.add(new Float64Array(3).fill(7))
   meter.setForeign(new Float64Array(3).fill(7))
   assert.equal(meter.measured(age).samples, 0)
 })
@@ -139,7 +139,7 @@ test('nodes merge by addition, in any order, by exchange or by adoption', () => 
       })
       const adopted = [meters, meters.toReversed()].map((order) => {
         const whole = new StalenessMeter()
-        for (const meter of order) whole.adopt(meter.sums())
+        for (const meter of order) whole.add(meter.sums())
         return whole
       })
       const [first, reversed] = [adopted[0]!, adopted[1]!]

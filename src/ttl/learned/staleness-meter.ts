@@ -7,6 +7,7 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import { type ClusterSums, clusterInterval, wilson } from './bounds.ts'
+import { addSums, type Sign } from './evidence.ts'
 import type { MeasuredStaleness, StalenessSample } from './learning.ts'
 
 const minute = 60_000
@@ -126,16 +127,9 @@ export class StalenessMeter {
     this.#foreign = isOurs(sums) ? sums.slice() : new Float64Array(size)
   }
 
-  /** Adds sums to this node's own. */
-  adopt(sums: Float64Array): void {
-    if (!isOurs(sums)) return
-    for (let i = 0; i < size; i++) this.#own[i]! += sums[i]!
-  }
-
-  /** Takes sums out of this node's own. */
-  disown(sums: Float64Array): void {
-    if (!isOurs(sums)) return
-    for (let i = 0; i < size; i++) this.#own[i] = Math.max(0, this.#own[i]! - sums[i]!)
+  /** Adds sums to this node's own, or takes them out. */
+  add(sums: Float64Array, sign: Sign = 1): void {
+    if (isOurs(sums)) addSums(this.#own, sums, sign)
   }
 
   #countDraw(group: number, hit: number, window: number): void {
