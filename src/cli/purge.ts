@@ -34,7 +34,6 @@ is purged without --yes or a confirmation. The proxy must allow it: admin.allowW
 } as const
 
 interface PurgeAnswer {
-  readonly dryRun: boolean
   readonly shapes: number
   readonly buckets: number
   readonly selection: Readonly<Record<string, unknown>>
@@ -43,7 +42,6 @@ interface PurgeAnswer {
   /** Where the store is shared. */
   readonly reach?: Reach
   readonly examples?: readonly {
-    readonly key: string
     readonly text: string
     readonly backend: string
     readonly buckets: number
