@@ -3,7 +3,7 @@ import type { Limit } from '../limits/limit.ts'
 import { rateText } from '../limits/limit-text.ts'
 import type { DeclarationAnswer, PlannedChange } from '../proxy/admin/limits-apply.ts'
 import type { LimitEntry } from '../proxy/admin/limits-views.ts'
-import { type Colour, counted, oneLine, type Paint, secondsText, tableLines } from './text.ts'
+import { type Colour, counted, numbers, oneLine, type Paint, secondsText, tableLines, texts } from './text.ts'
 
 export interface LimitsInForce {
   readonly entity: string
@@ -45,10 +45,7 @@ export function inForceText({ entity, resource, parent, source, limits }: Limits
     ...[oneLine(limit.name), rateText(limit), String(limit.capacity), String(limit.available)],
     limit.ttl === 'none' ? 'none' : secondsText(limit.ttl),
   ])
-  const columns = [
-    ...[{ head: 'limit' }, { head: 'rate' }],
-    ...[{ head: 'capacity', isNumber: true }, { head: 'available', isNumber: true }, { head: 'ttl' }],
-  ]
+  const columns = [...texts('limit', 'rate'), ...numbers('capacity', 'available'), ...texts('ttl')]
   return linesOf([`${whose} has ${levels[source] ?? oneLine(source)}.${above}`, ...tableLines(columns, rows)])
 }
 
@@ -59,12 +56,7 @@ export function entriesText(entries: readonly LimitEntry[]): string {
     entry.from === 'configuration' ? 'configuration' : entry.managed ? 'declaration' : 'by hand',
     valueText(entry.limits ?? entry.parent),
   ])
-  return linesOf(
-    tableLines(
-      ['level', 'entity', 'resource', 'set', 'limits'].map((head) => ({ head })),
-      rows,
-    ),
-  )
+  return linesOf(tableLines(texts('level', 'entity', 'resource', 'set', 'limits'), rows))
 }
 
 const valueText = (value: readonly Limit[] | string | undefined): string => {
@@ -120,8 +112,9 @@ export function usageText(entries: readonly UsageEntry[]): string {
       .join('; '),
   ])
   const columns = [
-    ...[{ head: 'from (UTC)' }, { head: 'entity' }, { head: 'resource' }],
-    ...[{ head: 'permits', isNumber: true }, { head: 'refusals', isNumber: true }, { head: 'tokens' }],
+    ...texts('from (UTC)', 'entity', 'resource'),
+    ...numbers('permits', 'refusals'),
+    ...texts('tokens'),
   ]
   return linesOf(tableLines(columns, rows))
 }

@@ -107,7 +107,8 @@ async function change(given: Given, io: CommandIo): Promise<number> {
   const [action, ...rest] = given.positionals
   if (given.has('system') === (given.has('entity') || given.has('resource')))
     throw new Misuse('name --entity, --resource, both, or --system alone')
-  const { method, body, parameters } = action === 'set' ? setOrder(given, rest) : deleteOrder(rest)
+  if (action === 'delete') expectNoMore(rest)
+  const { method, body, parameters }: Order = action === 'set' ? setOrder(given, rest) : { method: 'DELETE' }
   const admin = await findNamedProxy(given, io)
   const more = { ...(given.has('system') && { system: '1' }), ...parameters, by: authorOf(given, io) }
   const path = `/-/limits${parametersOf(given, ['entity', 'resource'], more)}`
@@ -119,7 +120,6 @@ async function change(given: Given, io: CommandIo): Promise<number> {
 
 interface Changed {
   readonly changed: boolean
-  readonly version: number
   readonly entity?: string
   readonly resource?: string
 }
@@ -133,11 +133,6 @@ interface Order {
   readonly method: 'PUT' | 'DELETE'
   readonly body?: object
   readonly parameters?: Readonly<Record<string, string>>
-}
-
-function deleteOrder(rest: readonly string[]): Order {
-  expectNoMore(rest)
-  return { method: 'DELETE' }
 }
 
 function setOrder(given: Given, rest: readonly string[]): Order {

@@ -5,7 +5,7 @@ import { type Command, type CommandIo, type Given, json, Misuse } from './comman
 import { exitCode } from './exit-codes.ts'
 import { findNamedProxy, type Reach, reachText } from './proxy-identity.ts'
 import { shapeText } from './shape-text.ts'
-import { counted, oneLine, shorten, tableLines } from './text.ts'
+import { counted, fitted, numbers, oneLine, tableLines, texts } from './text.ts'
 
 const words = {
   name: 'purge',
@@ -34,7 +34,6 @@ is purged without --yes or a confirmation. The proxy must allow it: admin.allowW
 } as const
 
 interface PurgeAnswer {
-  readonly dryRun: boolean
   readonly shapes: number
   readonly buckets: number
   readonly selection: Readonly<Record<string, unknown>>
@@ -43,7 +42,6 @@ interface PurgeAnswer {
   /** Where the store is shared. */
   readonly reach?: Reach
   readonly examples?: readonly {
-    readonly key: string
     readonly text: string
     readonly backend: string
     readonly buckets: number
@@ -109,18 +107,17 @@ function selectionOf(given: Given): Readonly<Record<string, string | true>> {
 }
 
 /** The buckets that would be purged. */
-function countText(answer: PurgeAnswer, { terminal }: CommandIo): string {
+function countText(answer: PurgeAnswer, io: CommandIo): string {
   const { examples = [], shapes } = answer
   const sentence = `Selected: ${amountOf(answer)}.\n`
   if (examples.length === 0) return sentence
-  const columns = [{ head: 'buckets', isNumber: true }, { head: 'backend' }, { head: 'shape' }]
   const rows = examples.map(({ buckets, backend, text }) => [
     buckets.toLocaleString('en-US'),
     oneLine(backend),
     shapeText(text),
   ])
-  const width = terminal?.columns() ?? Number.POSITIVE_INFINITY
-  const lines = tableLines(columns, rows).map((line) => `${shorten(line, width)}\n`)
+  const table = tableLines([...numbers('buckets'), ...texts('backend', 'shape')], rows)
+  const lines = fitted(table, io).map((line) => `${line}\n`)
   const left = shapes - examples.length
   return `${sentence}${lines.join('')}${left > 0 ? `and ${counted(left, 'more shape')}\n` : ''}`
 }

@@ -1,6 +1,15 @@
 /** The report of shadow mode as people read it. */
-import type { CommandIo } from './command.ts'
-import { type Colour, counted, oneLine, painter, shorten, tableLines } from './text.ts'
+import {
+  type Colour,
+  counted,
+  fitted,
+  type Look,
+  oneLine,
+  painter,
+  shorten,
+  tableLines,
+  texts,
+} from './text.ts'
 
 export interface ShadowBucket {
   readonly at: string
@@ -55,8 +64,6 @@ export interface ShadowReport {
   readonly note?: string
 }
 
-type Look = Pick<CommandIo, 'terminal'>
-
 const verdictColours: Readonly<Record<string, Colour>> = { safe: 'green', wait: 'yellow', unsafe: 'red' }
 
 /** Others give no information about the safety of a cache. */
@@ -104,37 +111,30 @@ const countsOf = (counts: Readonly<Record<string, number>> = {}): string =>
     .map(([name, count]) => `${count} ${name}`)
     .join(', ')
 
-export function mismatchLines(mismatch: ShadowMismatch, { terminal }: Look): string[] {
+export function mismatchLines(mismatch: ShadowMismatch, look: Look): string[] {
   const { id, at, backend, text, window, cause, sentence, buckets = [] } = mismatch
-  const width = terminal?.columns() ?? Number.POSITIVE_INFINITY
-  return [
+  const lines = [
     `mismatch ${oneLine(String(id))} at ${at}, ${oneLine(backend)}: ${oneLine(cause)}`,
     `  ${oneLine(text)}`,
     ...(window === undefined ? [] : [`  window ${window.from} – ${window.to}${stepText(window.step)}`]),
     `  ${oneLine(sentence)}`,
     ...(buckets.length === 0 ? [] : bucketLines(buckets)),
-  ].map((line) => shorten(line, width))
+  ]
+  return fitted(lines, look)
 }
 
 const stepText = (step: number | string | undefined): string =>
   step === undefined ? '' : `, step ${typeof step === 'number' ? `${step} ms` : step}`
 
 function bucketLines(buckets: readonly ShadowBucket[]): string[] {
-  const columns = [
-    { head: '  bucket' },
-    { head: 'fetched' },
-    { head: 'cached' },
-    { head: 'direct' },
-    { head: 'columns' },
-  ]
-  const rows = buckets.map(({ at, fetchedAt, ageMs, cached, direct, columns: heads = [] }) => [
+  const rows = buckets.map(({ at, fetchedAt, ageMs, cached, direct, columns = [] }) => [
     `  ${at}`,
     ageMs === undefined ? (fetchedAt ?? '') : `${(ageMs / 1000).toFixed(1)} s before`,
     valueText(cached),
     valueText(direct),
-    heads.map(oneLine).join(' '),
+    columns.map(oneLine).join(' '),
   ])
-  return tableLines(columns, rows)
+  return tableLines(texts('  bucket', 'fetched', 'cached', 'direct', 'columns'), rows)
 }
 
 const valueText = (value: string | null | undefined): string =>

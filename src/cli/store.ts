@@ -1,9 +1,10 @@
 /** `windowpane store`: creates the tables of a store on its engine, and checks whether the engine can be used. */
 import { readStoreUrl } from '../config/open-store.ts'
 import type { StoreConfig } from '../config/store-types.ts'
+import type { Clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { withoutCredentials } from '../core/url.ts'
-import type { Inspected, Refused, StoreAbilities, StoreKind } from '../stores/kind.ts'
+import type { Inspected, Refused, StoreAbilities } from '../stores/kind.ts'
 import { kindOfStore } from '../stores/kinds.ts'
 import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
@@ -46,12 +47,6 @@ interface Report {
   readonly error?: { readonly code: string; readonly detail: string; readonly remedy: string }
 }
 
-interface Task {
-  readonly kind: StoreKind
-  readonly config: StoreConfig
-  readonly io: CommandIo
-}
-
 async function run(given: Given, io: CommandIo): Promise<number> {
   const [action, ...more] = given.positionals
   if ((action !== 'init' && action !== 'check') || more.length > 0) throw new Misuse('expected init or check')
@@ -60,8 +55,13 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   if (url === undefined || url === '')
     throw new Misuse('it needs the URL of the store: --url URL, or WINDOWPANE_STORE_URL')
   const config = configOf(url)
-  const task: Task = { kind: kindOfStore(config), config, io }
-  const report = given.has('print') ? printed(task) : await reportOn(task, action)
+  const kind = kindOfStore(config)
+  const report: Report = {
+    ...{ ok: true, engine: config.type, version: '', created: [], capabilities: kind.capabilities },
+    ...(given.has('print')
+      ? { definition: kind.setup?.definition(config) ?? '' }
+      : await resultOf(config, action, io.clock)),
+  }
   io.out(given.has('json') ? json(report) : textOf(report, action))
   if (report.error !== undefined && !given.has('json'))
     io.err(`windowpane: ${withoutCredentials(url)}: ${report.error.detail}\n${report.error.remedy}\n`)
@@ -76,39 +76,26 @@ function configOf(url: string): StoreConfig {
   }
 }
 
-const blank = ({ kind, config }: Task): Report => ({
-  ok: true,
-  engine: config.type,
-  version: '',
-  created: [],
-  capabilities: kind.capabilities,
-})
-
-const printed = (task: Task): Report => ({
-  ...blank(task),
-  definition: task.kind.setup?.definition(task.config) ?? '',
-})
-
-async function reportOn(task: Task, action: 'init' | 'check'): Promise<Report> {
-  const { kind, config, io } = task
-  const made =
-    action === 'init' && kind.setup !== undefined
-      ? await kind.setup.create(config, io.clock)
-      : { created: [] as readonly string[] }
-  if (isRefused(made)) return refusedReport(task, made)
-  const found = await kind.inspect(config, io.clock)
-  if (isRefused(found)) return { ...refusedReport(task, found), created: made.created }
+async function resultOf(
+  config: StoreConfig,
+  action: 'init' | 'check',
+  clock: Clock,
+): Promise<Partial<Report>> {
+  const kind = kindOfStore(config)
+  const setup = action === 'init' ? kind.setup : undefined
+  const made = (await setup?.create(config, clock)) ?? { created: [] }
+  if ('refused' in made) return failed(made)
+  const { created } = made
+  const found = await kind.inspect(config, clock)
+  if ('refused' in found) return { ...failed(found), created }
   const { version, missing } = found
-  const report = { ...blank(task), version, created: made.created, missing }
-  return missing.length === 0 ? report : { ...report, ok: false, error: notSetUp(missing) }
+  const error = missing.length > 0 ? { ok: false, error: notSetUp(missing) } : {}
+  return { version, created, missing, ...error }
 }
 
-const isRefused = (value: object): value is Refused => 'refused' in value
-
-const refusedReport = (task: Task, { refused, detail, remedy }: Refused): Report => ({
-  ...blank(task),
+const failed = ({ refused: code, detail, remedy }: Refused): Pick<Report, 'ok' | 'error'> => ({
   ok: false,
-  error: { code: refused, detail, remedy },
+  error: { code, detail, remedy },
 })
 
 const notSetUp = (missing: Inspected['missing']): NonNullable<Report['error']> => ({

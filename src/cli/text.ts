@@ -1,5 +1,5 @@
 /** Texts for terminals: without control sequences from outside, in tables, with colours where they are supported. */
-import { type Colour, painted } from '../core/text.ts'
+import { type Colour, painted, shorten } from '../core/text.ts'
 import type { CommandIo } from './command.ts'
 
 export { bytesText } from '../config/units.ts'
@@ -10,8 +10,15 @@ export const withoutControls = (text: string): string => text.replaceAll(/[^\P{C
 
 export type Paint = (text: string, colour: Colour) => string
 
-export const painter = ({ terminal }: Pick<CommandIo, 'terminal'>): Paint =>
+/** Where the output goes. */
+export type Look = Pick<CommandIo, 'terminal'>
+
+export const painter = ({ terminal }: Look): Paint =>
   terminal?.hasColour === true ? painted : (text) => text
+
+/** Lines that fit the terminal, where there is one. */
+export const fitted = (lines: readonly string[], { terminal }: Look): string[] =>
+  lines.map((line) => shorten(line, terminal?.columns() ?? Number.POSITIVE_INFINITY))
 
 /** Colours mean one thing everywhere: blue is cached, yellow fetched, grey passed on, violet refused, red broken. */
 export const outcomeColours: Readonly<Record<string, Colour>> = {
@@ -24,11 +31,16 @@ export const outcomeColours: Readonly<Record<string, Colour>> = {
   error: 'red',
 }
 
-export interface Column {
+interface Column {
   readonly head: string
   /** Numbers stand at the right. */
   readonly isNumber?: boolean
 }
+
+export const texts = (...heads: readonly string[]): Column[] => heads.map((head) => ({ head }))
+
+export const numbers = (...heads: readonly string[]): Column[] =>
+  heads.map((head) => ({ head, isNumber: true }))
 
 /** The last column is as long as its text. */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {

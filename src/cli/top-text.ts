@@ -1,12 +1,20 @@
 /** The table of `windowpane top`. */
 import { calendarText, readCalendar } from '../core/calendar.ts'
-import type { CommandIo } from './command.ts'
 import type { ProxyStatus } from './proxy-identity.ts'
 import { shapeText } from './shape-text.ts'
-import { bytesText, counted, oneLine, painter, percent, secondsText, shorten, tableLines } from './text.ts'
-
-export const orders = ['requests', 'seconds', 'bytes', 'asked'] as const
-export type Order = (typeof orders)[number]
+import {
+  bytesText,
+  counted,
+  fitted,
+  type Look,
+  numbers,
+  oneLine,
+  painter,
+  percent,
+  secondsText,
+  tableLines,
+  texts,
+} from './text.ts'
 
 /** The shown members of a row of /-/shapes. */
 export interface TopShape {
@@ -33,53 +41,37 @@ export interface TopPicture {
   readonly shapes: readonly TopShape[]
 }
 
-type Look = Pick<CommandIo, 'terminal'>
-
 const columns = [
-  { head: 'requests', isNumber: true },
-  { head: 'hit', isNumber: true },
-  { head: 'partial', isNumber: true },
-  { head: 'miss', isNumber: true },
-  { head: 'other', isNumber: true },
-  { head: 'saved', isNumber: true },
-  { head: 'bytes', isNumber: true },
-  { head: 'not cached' },
-  { head: 'shape' },
+  ...numbers('requests', 'hit', 'partial', 'miss', 'other', 'saved', 'bytes'),
+  ...texts('not cached', 'shape'),
 ]
-
-const askedColumns = [
-  { head: 'asked', isNumber: true },
-  { head: 'took', isNumber: true },
-  { head: 'of requests', isNumber: true },
-  { head: 'why' },
-  { head: 'shape' },
-]
+const askedColumns = [...numbers('asked', 'took', 'of requests'), ...texts('why', 'shape')]
 
 /** At most so many rows of the table; lines fit the terminal. */
 export function topLines(picture: TopPicture, look: Look, mostRows: number): string[] {
   const { by, shapes } = picture
   const shown = (by === 'asked' ? shapes.filter(({ asked }) => asked > 0) : shapes).slice(0, mostRows)
   const rows = shown.map(by === 'asked' ? askedRow : shapeRow)
-  const [head = '', ...lines] = tableLines(by === 'asked' ? askedColumns : columns, rows)
-  const width = look.terminal?.columns() ?? Number.POSITIVE_INFINITY
-  const paint = painter(look)
+  const [head = '', ...lines] = fitted(tableLines(by === 'asked' ? askedColumns : columns, rows), look)
   return [
-    shorten(summaryOf(picture), width),
-    ...fleetLines(picture).map((line) => shorten(line, width)),
-    titles[by],
+    ...fitted([summaryOf(picture), ...fleetLines(picture)], look),
+    orders[by].title,
     '',
-    paint(shorten(head, width), 'bold'),
-    ...lines.map((line) => shorten(line, width)),
+    painter(look)(head, 'bold'),
+    ...lines,
     ...(shown.length === 0 ? ['no requests yet'] : []),
   ]
 }
 
-const titles: Readonly<Record<Order, string>> = {
-  requests: 'Most requests first',
-  seconds: 'Most time saved first',
-  bytes: 'Largest answers, taken together, first',
-  asked: 'Load that still reaches the database, longest first',
-}
+/** The title of each order, and the member of a row that it sorts by. */
+export const orders = {
+  requests: { title: 'Most requests first', member: 'count' },
+  seconds: { title: 'Most time saved first', member: 'savedSeconds' },
+  bytes: { title: 'Largest answers, taken together, first', member: 'bytes' },
+  asked: { title: 'Load that still reaches the database, longest first', member: 'askedSeconds' },
+} as const
+
+export type Order = keyof typeof orders
 
 /** Nothing is shown for a single process, the usual case. */
 function fleetLines({ node, status: { fleet } }: Pick<TopPicture, 'node' | 'status'>): string[] {

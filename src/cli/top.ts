@@ -38,7 +38,7 @@ const mostLines = 100
 
 async function run(given: Given, io: CommandIo): Promise<number> {
   const by = (given.flag('by') ?? 'requests') as Order
-  if (!orders.includes(by)) throw new Misuse(`--by ${by} is none of ${orders.join(', ')}`)
+  if (!Object.hasOwn(orders, by)) throw new Misuse(`--by ${by} is none of ${Object.keys(orders).join(', ')}`)
   expectNoMore(given.positionals)
   const admin = await findAdmin(given, io)
   const look = () => pictureOf(admin, by, given)
@@ -58,14 +58,9 @@ async function pictureOf(admin: AdminClient, by: Order, given: Given): Promise<T
   const shapes = await fetchJson<readonly TopShape[]>(admin, path)
   const backend = given.flag('backend')
   const chosen = shapes.filter((row) => backend === undefined || row.backend === backend)
-  const sorted = chosen.toSorted((a, b) => weight(b, by) - weight(a, by))
+  const { member } = orders[by]
+  const sorted = chosen.toSorted((a, b) => b[member] - a[member])
   return { by, node: given.flag('node'), status, shapes: sorted }
-}
-
-function weight(row: TopShape, by: Order): number {
-  if (by === 'requests') return row.count
-  if (by === 'bytes') return row.bytes
-  return by === 'seconds' ? row.savedSeconds : row.askedSeconds
 }
 
 /** Until it is stopped. A proxy that does not answer for a while is waited for. */

@@ -2,7 +2,7 @@
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
 import type { MeasuredStaleness } from '../ttl/learned/learning.ts'
 import type { TtlClass } from '../ttl/ttl-report.ts'
-import { type Column, oneLine, type Paint, percent, secondsText, tableLines } from './text.ts'
+import { numbers, oneLine, type Paint, percent, secondsText, tableLines, texts } from './text.ts'
 
 export interface TtlStyle {
   readonly columns: number
@@ -84,14 +84,7 @@ const classAt = (classes: readonly TtlClass[], age: number): TtlClass =>
 /** Where the age groups begin in which staleness is measured. */
 const groups = [Number.NEGATIVE_INFINITY, 2 * minute, 10 * minute, hour, 6 * hour, day]
 
-const heads: readonly Column[] = [
-  { head: 'age' },
-  { head: 'TTL' },
-  { head: 'changes every' },
-  { head: 'stale (95 %)' },
-  { head: 'samples', isNumber: true },
-  { head: '' },
-]
+const columns = [...texts('age', 'TTL', 'changes every', 'stale (95 %)'), ...numbers('samples'), ...texts('')]
 
 function tableOf({ budget, classes }: BackendTtl): string[] {
   const isLearned = classes.some(({ source }) => source !== 'configured')
@@ -105,7 +98,7 @@ function tableOf({ budget, classes }: BackendTtl): string[] {
     const verdict = [...verdictOf(staleness, budget), ...boundsOf(inside)].join(', ')
     return [groupText(from, to), ttl, every, measuredText(staleness), samplesOf(staleness), verdict]
   })
-  return tableLines(heads.slice(0, rows[0]!.length), rows)
+  return tableLines(columns.slice(0, rows[0]!.length), rows)
 }
 
 const isInside = ({ ageFromS, ageToS }: TtlClass, from: number, to: number): boolean =>

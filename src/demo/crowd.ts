@@ -3,8 +3,7 @@ import { Pool } from 'undici'
 import type { Clock, EpochMs, Timer } from '../core/clock.ts'
 import { mixSeeds, pick, type Random, seededRandom, wholeNumber } from '../testing/random.ts'
 import { dashboards, type Panel, questionOf, type Window } from './dashboards.ts'
-import type { DemoQuery } from './database.ts'
-import { requestIdHeader } from './database-server.ts'
+import { type DemoQuery, requestIdHeader } from './database.ts'
 import { printInstant } from './print.ts'
 
 /** One question and its answer, as a viewer saw it. */

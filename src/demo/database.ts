@@ -14,11 +14,6 @@ import { createMetrics } from './metrics.ts'
 import { failure, printMatrix, printNumber, printVector, success } from './print.ts'
 import { parseQuery, type Query } from './promql.ts'
 
-export interface DemoDatabaseOptions {
-  readonly clock: Clock
-  readonly seed?: number
-}
-
 export interface DemoQuery extends Range {
   readonly query: string
 }
@@ -40,6 +35,9 @@ export interface Load {
 /** Marks the queries of the measurement itself: they are not the load that is measured. */
 export const probeHeader = 'x-demo-probe'
 
+/** Viewers number their requests, so that the view can show which part of each was fetched. */
+export const requestIdHeader = 'x-demo-request'
+
 /** A real database is slow where it has to read much. */
 const costOf = ({ points }: Matrix): number => 6 + 0.02 * points
 
@@ -59,7 +57,7 @@ export class DemoDatabase {
   /** A few texts repeat; other clients may send many. */
   readonly #queries = new Memo({ maxTexts: 1000, maxCharacters: 1 << 20 }, parseQuery)
 
-  constructor({ clock, seed = 1 }: DemoDatabaseOptions) {
+  constructor({ clock, seed = 1 }: { readonly clock: Clock; readonly seed?: number }) {
     this.clock = clock
     this.#metrics = createMetrics(seed)
   }

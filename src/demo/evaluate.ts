@@ -49,11 +49,7 @@ export function evaluate(metrics: Metrics, query: VectorQuery, { range, knownAt 
   }
 }
 
-function countOf(values: Float64Array): number {
-  let count = 0
-  for (let i = 0; i < values.length; i++) if (!Number.isNaN(values[i])) count++
-  return count
-}
+const countOf = (values: Float64Array): number => values.filter((value) => !Number.isNaN(value)).length
 
 export interface Asked {
   readonly range: Range
@@ -204,13 +200,7 @@ export function arrivalsAt(
   return [...arrivals].sort((a, b) => b - a)
 }
 
-/** labels.Compare of Prometheus; everything here is ASCII, so text order is byte order. */
-function byLabels(a: Row, b: Row): number {
-  for (let i = 0; i < Math.min(a.labels.length, b.labels.length); i++) {
-    for (const part of [0, 1] as const) {
-      const [left, right] = [a.labels[i]![part], b.labels[i]![part]]
-      if (left !== right) return left < right ? -1 : 1
-    }
-  }
-  return a.labels.length - b.labels.length
-}
+/** labels.Compare of Prometheus; everything here is ASCII, so text order is byte order, and a null comes before it. */
+const byLabels = (a: Row, b: Row): number => (orderText(a) < orderText(b) ? -1 : 1)
+
+const orderText = ({ labels }: Row): string => labels.flat().join('\0')

@@ -48,14 +48,8 @@ interface Pod extends Source {
 }
 
 export function createMetrics(seed: number): ReadonlyMap<string, Metric> {
-  const of = (metric: Metric): [string, Metric] => [metric.name, metric]
-  return new Map([
-    of(requests(seed)),
-    of(podGauge(seed, memory)),
-    of(podGauge(seed, up)),
-    of(queue(seed)),
-    of(temperature(seed)),
-  ])
+  const metrics = [requests(seed), podGauge(seed, memory), podGauge(seed, up), queue(seed), temperature(seed)]
+  return new Map(metrics.map((metric) => [metric.name, metric]))
 }
 
 /** The pods of a job that live in [from, to]: a release replaces them one after the other. */

@@ -1,9 +1,12 @@
-/** The demo from start to end: opens the stage, shows its state, and closes it. */
+/** The demo from start to end. Of its processes this one shows it, one is the proxy, one has the database and the viewers. */
 import { systemClock as clock } from '../core/clock.ts'
-import { openStage } from './stage.ts'
+import { usualViewers } from './crowd.ts'
+import { startProduct } from './product.ts'
 import { type Display, jsonDisplay, plainDisplay, terminalDisplay } from './terminal.ts'
+import { WorldProcess } from './world-process.ts'
 
 export interface DemoArguments {
+  /** Without it the usual address, or any free one where that is taken. */
   readonly listen?: string
   /** Infinity: until it is stopped. */
   readonly seconds: number
@@ -20,15 +23,22 @@ function displayFor({ isJson }: DemoArguments): Display {
 
 /** Resolves when the demo is over. */
 export async function play(args: DemoArguments): Promise<void> {
-  const stage = await openStage(args)
+  const world = new WorldProcess(args.seed)
+  const product = await world.databaseUrl
+    .then((url) => startProduct(url, args.listen))
+    .catch(async (error: unknown) => {
+      await world.close()
+      throw error
+    })
+  world.send({ kind: 'begin', proxyUrl: product.url, proxyPid: product.pid })
+  const setup = { proxyUrl: product.url, adminUrl: product.admin, dashboards: usualViewers }
   const display = displayFor(args)
-  const { setup } = stage
   display.open(setup)
   let isOver = false
   // Counted from the start: the time for drawing does not add up.
   let due = clock.elapsed() + display.firstMs
   const show = async (): Promise<void> => {
-    const picture = await stage.picture()
+    const picture = await world.picture()
     if (isOver) return
     display.show(picture, setup)
     due += display.everyMs
@@ -38,8 +48,9 @@ export async function play(args: DemoArguments): Promise<void> {
   await ended(args.seconds)
   isOver = true
   next.cancel()
-  const last = await stage.picture()
-  await stage.close()
+  const last = await world.picture()
+  await world.close()
+  await product.close()
   display.close(last, setup)
 }
 

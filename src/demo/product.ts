@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { extname, join } from 'node:path'
+import { usualAdminAddress } from '../config/checks.ts'
 import { WindowpaneError } from '../core/errors.ts'
 
 export interface Product {
@@ -13,14 +14,13 @@ export interface Product {
 }
 
 const usualListen = '127.0.0.1:9191'
-const usualAdmin = '127.0.0.1:9192'
 
 const main = join(import.meta.dirname, `../cli/main${extname(import.meta.filename)}`)
 
 /** `listen`: without it the usual address, or any free one where that is taken. @throws WindowpaneError where it does not start. */
 export async function startProduct(databaseUrl: string, listen: string | undefined): Promise<Product> {
   const address = listen ?? (await freeAddress(usualListen))
-  const admin = await freeAddress(usualAdmin)
+  const admin = await freeAddress(usualAdminAddress)
   const flags = ['--listen', address, '--admin.listen', admin, '--telemetry.log-level', 'error']
   const child = spawn(process.execPath, [main, databaseUrl, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,4 +1,5 @@
 /** The PromQL that the demo database speaks: selectors with = and !=, rate and increase, one aggregation, and 1+1. */
+import { units } from '../backends/matrix/time.ts'
 
 export interface Matcher {
   readonly name: string
@@ -38,15 +39,7 @@ const identifier = /^[a-zA-Z_:][\w:]*$/
 const tokens = /\s*([a-zA-Z_:][\w:]*|"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?(?:ms|[smhdwy])?|!=|[^\s])/gy
 const aggregations: readonly string[] = ['sum', 'avg', 'min', 'max', 'count']
 const functions: readonly string[] = ['rate', 'increase']
-const durations: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-  y: 31_536_000_000,
-}
+const durations = new Map(units)
 
 export function parseQuery(text: string): Query | ParseError {
   const scalar = /^\s*(\d+(?:\.\d+)?)(?:\s*\+\s*(\d+(?:\.\d+)?))?\s*$/.exec(text)
@@ -136,7 +129,7 @@ class Parser {
     while (this.#peek() !== ']') {
       const part = /^(\d+)(ms|[smhdwy])$/.exec(this.#next())
       if (part === null) throw this.#unexpected(1)
-      total += Number(part[1]) * durations[part[2]!]!
+      total += Number(part[1]) * durations.get(part[2]!)!
     }
     if (total === 0) throw this.#unexpected()
     return total

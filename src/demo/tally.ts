@@ -61,8 +61,8 @@ export interface Picture {
   readonly recent: readonly RecentRequest[]
 }
 
-type Counted = 'queries' | 'anyHit' | 'buckets' | 'askedBuckets' | 'withoutCache'
-type Totals = Readonly<Record<Counted | 'at' | 'asked', number>>
+const zero = { at: 0, queries: 0, anyHit: 0, buckets: 0, askedBuckets: 0, withoutCache: 0, asked: 0 }
+type Totals = Readonly<typeof zero>
 
 const keptRecent = 40
 const minuteMs = 60_000
@@ -78,7 +78,7 @@ export class Tally {
   readonly #recent: RecentRequest[] = []
   /** Totals of the last minute, one a second. */
   readonly #marks: Totals[]
-  #counted = { queries: 0, anyHit: 0, buckets: 0, askedBuckets: 0, withoutCache: 0 }
+  readonly #counted = { ...zero }
   #failures = 0
   #staleness = { answers: 0, points: 0, outdated: 0, maxMs: 0, violations: 0 }
 
@@ -151,7 +151,7 @@ export class Tally {
 
   #totals(): Totals {
     const at = this.#clock.elapsed() - this.#startedAt
-    return { at, ...this.#counted, asked: this.#load.bucketSeconds }
+    return { ...this.#counted, at, asked: this.#load.bucketSeconds }
   }
 
   #mark(): void {
@@ -180,8 +180,6 @@ class Samples {
 
 const quantile = (sorted: Float64Array, q: number): number =>
   sorted.length === 0 ? 0 : sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]!
-
-const zero: Totals = { at: 0, queries: 0, anyHit: 0, buckets: 0, askedBuckets: 0, withoutCache: 0, asked: 0 }
 
 const share = (part: number, whole: number): number => (whole > 0 ? part / whole : 0)
 
