@@ -1,5 +1,5 @@
-import type { Cells } from '../stores/cells.ts'
 import type { MaybePromise } from '../stores/store.ts'
+import type { Cells } from './cells.ts'
 
 /** Cells whose operations are all carried out by `run`, which may let them fail, delay or watch them. */
 export const cellsThrough = (
