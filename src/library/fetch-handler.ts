@@ -2,8 +2,10 @@
  * The engine as a library: answers a Web `Request` from the interval cache and queries the database with `fetch`. A
  * request that is not a query of the database is forwarded. Read `handle` from top to bottom.
  */
+
 import type { Backend, Bypass, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
+import { noBytes } from '../core/bytes.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Decision, newDecision, type RefusalReason, resetDecision } from '../core/decision.ts'
 import { climbingRefused, climbs } from '../core/url.ts'
@@ -210,12 +212,10 @@ class Handler {
   }
 }
 
-const noBody = new Uint8Array(0)
-
 function wireOf(request: Request): WireRequest {
   const { pathname, search } = new URL(request.url)
   const headers = requestHeaders([...request.headers].flat())
-  return { method: request.method, path: pathname, search: search.slice(1), headers, body: noBody }
+  return { method: request.method, path: pathname, search: search.slice(1), headers, body: noBytes }
 }
 
 const clientOf = (signal: AbortSignal): Client => ({

@@ -2,9 +2,11 @@
  * The admin listener: health, status, metrics, configuration, recent requests, shapes, explain, reload. A separate
  * listener, on loopback by default; read-only unless allowed; no page of it can be reached through a data listener.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { scheduler } from 'node:timers/promises'
 import type { WireRequest } from '../../backends/backend.ts'
+import { noBytes } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
@@ -149,8 +151,6 @@ function pageAt(pages: Desk['pages'], path: string): Page | undefined {
   const folder = pages.get(path.slice(0, path.lastIndexOf('/') + 1))
   return pages.get(path) ?? (folder?.isFolder ? folder : undefined)
 }
-
-const noBytes = Buffer.alloc(0)
 
 const challenge = ({ status }: { status: number }) =>
   status === 401 ? { headers: { 'WWW-Authenticate': 'Bearer realm="windowpane"' } } : {}

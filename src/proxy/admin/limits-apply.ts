@@ -1,4 +1,5 @@
 /** `/-/limits/apply`: sets the stored limits to those of a declaration, or only reports the changes. */
+import { jsonIn } from '../../core/json-object.ts'
 import { authorMistake } from '../../limits/audit.ts'
 import { type Applied, applyPlan, type Plan, type PlanItem, planOf } from '../../limits/declaration.ts'
 import { readDeclaration } from '../../limits/declaration-read.ts'
@@ -29,10 +30,10 @@ export interface DeclarationAnswer {
 
 export async function applyDeclaration(call: LimitsCall): Promise<AdminAnswer> {
   const { limits, parameters, access } = call
-  const given = parsed(call.body)
+  const given = jsonIn(call.body)
   if (given === undefined)
     return mistake('the body is not JSON; expected an object with limits, resources, entities')
-  const declared = readDeclaration(given.value)
+  const declared = readDeclaration(given)
   if ('mistake' in declared) return mistake(declared.mistake)
   const author = authorOf(call)
   const odd = authorMistake(author.by)
@@ -43,14 +44,6 @@ export async function applyDeclaration(call: LimitsCall): Promise<AdminAnswer> {
   const applied = await applyPlan(limits.registry, plan, author)
   access.telemetry.log.line('info', 'limits applied', { changed: applied.changed, by: author.by })
   return json(viewOf(plan, applied), applied.failure === undefined ? 200 : 503)
-}
-
-function parsed(body: Buffer): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(body.toString()) }
-  } catch {
-    return undefined
-  }
 }
 
 function viewOf({ items, unchanged }: Plan, applied?: Applied): DeclarationAnswer {
