@@ -19,7 +19,6 @@
  *
  * Operations: slice and measure here, join in pane-join.ts, compare in pane-compare.ts.
  */
-
 import { threadId } from 'node:worker_threads'
 import { noBytes } from './bytes.ts'
 import type { EpochMs } from './clock.ts'

@@ -3,7 +3,6 @@
  * sent, and the actual cost once it is over. Requests that wait for a flight, and background queries, are charged
  * nothing.
  */
-
 import { type Grid, startOf } from '../core/grid.ts'
 import { countOf, type Intervals } from '../core/interval.ts'
 import { andThen, type MaybePromise } from '../core/maybe.ts'

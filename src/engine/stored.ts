@@ -1,5 +1,4 @@
 /** Reads the store and validates its panes: late, failing and sloppy stores are handled here. */
-
 import { contains, hullOf, type Interval, type Intervals } from '../core/interval.ts'
 import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'

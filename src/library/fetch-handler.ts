@@ -2,7 +2,6 @@
  * The engine as a library: answers a Web `Request` from the interval cache and queries the database with `fetch`. A
  * request that is not a query of the database is forwarded. Read `handle` from top to bottom.
  */
-
 import type { Backend, Bypass, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
 import { noBytes } from '../core/bytes.ts'

@@ -1,5 +1,4 @@
 /** The limits of one entity for one resource, and the rows of cells that they are counted in. */
-
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import type { BucketLevel, BucketLimit, CellRefusal, Cells, TakeOutcome, TokenTake } from '../stores/cells.ts'

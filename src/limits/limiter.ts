@@ -1,5 +1,4 @@
 /** Permits and refusals from token buckets in cells. See limit.ts for the words. */
-
 import { type Clock, systemClock } from '../core/clock.ts'
 import { andThen, type MaybePromise, orElse } from '../core/maybe.ts'
 import type { Cells } from '../stores/cells.ts'

@@ -4,7 +4,6 @@
  * same level replace them. Changes made through this registry take effect at once here, and elsewhere when the cached
  * row has expired.
  */
-
 import { type Clock, systemClock } from '../core/clock.ts'
 import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import { type Cell, type CellId, type Cells, unchangedSince } from '../stores/cells.ts'

@@ -2,7 +2,6 @@
  * The panes of a far store behind its guard, and the queue of writes to it: bounded, a few writes at a time so that the
  * store can batch them. No request waits for it. While the breaker is open writes are dropped, which costs a refetch.
  */
-
 import type { EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'

@@ -4,7 +4,6 @@
  * write is in memory before it returns and is sent to the far store afterwards by outbound.ts. The far store may be
  * slow, broken or down: requests do not notice.
  */
-
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
 import { hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'

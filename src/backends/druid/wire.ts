@@ -1,5 +1,4 @@
 /** The parts of an HTTP exchange with Druid besides the bodies that decide whether the answer can be cached. */
-
 import { isUtf8 } from 'node:buffer'
 import { bufferOf } from '../../core/bytes.ts'
 import { headerOf } from '../../core/headers.ts'

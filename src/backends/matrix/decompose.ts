@@ -2,7 +2,6 @@
  * Cuts a matrix answer into a pane while it arrives. The slab is the body itself: nothing is printed again. The scanner
  * notes where the points are; this sink holds the bytes, and reads what is behind the last series.
  */
-
 import { isUtf8 } from 'node:buffer'
 import { noBytes } from '../../core/bytes.ts'
 import type { EpochMs } from '../../core/clock.ts'

@@ -3,7 +3,6 @@
  * that the node has evidence about, and a row per node with its lease. Only the node that a row belongs to writes it. Rows of a node whose lease
  * has run out are removed at the revision that was read, so that only one node adopts them.
  */
-
 import { hash } from 'node:crypto'
 import { noBytes } from '../../core/bytes.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'

@@ -2,7 +2,6 @@
  * The admin listener: health, status, metrics, configuration, recent requests, shapes, explain, reload. A separate
  * listener, on loopback by default; read-only unless allowed; no page of it can be reached through a data listener.
  */
-
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { scheduler } from 'node:timers/promises'
 import type { WireRequest } from '../../backends/backend.ts'

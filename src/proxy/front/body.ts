@@ -2,7 +2,6 @@
  * The body of a request: gathered within limits, as a stream where the caller can wait, and without one where it should
  * not.
  */
-
 import type { Readable } from 'node:stream'
 import { noBytes } from '../../core/bytes.ts'
 import { IncomingMessage } from '../../core/node-http.ts'

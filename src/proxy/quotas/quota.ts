@@ -2,7 +2,6 @@
  * The quota of the clients of one backend. Every request takes a token of `requests` before it is planned; its ticket
  * takes `cost` and `points`, for its actual queries to the database.
  */
-
 import type { Clock } from '../../core/clock.ts'
 import { andThen, type MaybePromise } from '../../core/maybe.ts'
 import type { Identity } from '../../engine/http/identity.ts'

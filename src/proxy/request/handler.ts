@@ -2,7 +2,6 @@
  * One request, from the socket to its answer: limits → body → admission → query (or forward).
  * Read `handle` from top to bottom; queries.ts has the rest of the way.
  */
-
 import type { WireRequest } from '../../backends/backend.ts'
 import { noBytes } from '../../core/bytes.ts'
 import { headerOf } from '../../core/headers.ts'

@@ -12,7 +12,6 @@
  *
  * Rows are cut into slices because a partition of DynamoDB takes 1000 KB a second: the first write of a wide window is more.
  */
-
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { noBytes } from '../../core/bytes.ts'

@@ -6,7 +6,6 @@
  * Rows that a longer one covers stay until their TTL: deleting an item costs as much as writing it, the TTL deletes
  * without charge, and a bucket is in four rows at most, one of each length.
  */
-
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { noBytes } from '../../core/bytes.ts'
 import type { EpochMs } from '../../core/clock.ts'

@@ -3,7 +3,6 @@
  * bytes; other keys are requested from the main thread. A write can be read here before it returns, and is sent to the
  * main thread at once.
  */
-
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { type Interval, type Intervals, isEmpty, nothing } from '../../core/interval.ts'
