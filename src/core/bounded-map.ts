@@ -2,6 +2,10 @@
  * A map with bounds on entries and weight. Beyond them the oldest entries are evicted: the entries that were set
  * longest ago, or used longest ago where `use` reads them.
  */
+import type { Budget } from './budget.ts'
+
+/** Without `onPressure` the budget evicts nothing. */
+export type MapBudget = Pick<Budget, 'reserve' | 'release'> & Partial<Pick<Budget, 'onPressure'>>
 
 export interface MapBounds<K, V> {
   readonly maxEntries?: number
@@ -9,8 +13,8 @@ export interface MapBounds<K, V> {
   readonly maxWeight?: number
   /** Must stay the same while an entry is held. */
   readonly weightOf?: (value: V, key: K) => number
-  /** Called with the weight of every entry that is removed or evicted. */
-  readonly onRemoved?: (weight: number) => void
+  /** Of which entries take their weight: an entry without room there is not held. */
+  readonly budget?: MapBudget | undefined
 }
 
 export class BoundedMap<K, V> extends Map<K, V> {
@@ -20,6 +24,10 @@ export class BoundedMap<K, V> extends Map<K, V> {
   constructor(bounds: MapBounds<K, V>) {
     super()
     this.#bounds = bounds
+    bounds.budget?.onPressure?.(
+      (bytes) => this.evictTo(this.#weight - bytes),
+      () => this.#weight,
+    )
   }
 
   get weight(): number {
@@ -38,26 +46,24 @@ export class BoundedMap<K, V> extends Map<K, V> {
   /** An entry that exceeds the bounds alone is not held: it would evict all others, and be evicted by the next. */
   override set(key: K, value: V): this {
     this.delete(key)
-    const { maxEntries, maxWeight = Number.POSITIVE_INFINITY } = this.#bounds
+    const { maxEntries, maxWeight = Number.POSITIVE_INFINITY, budget } = this.#bounds
     const weight = this.#weightOf(key, value)
-    if (weight > maxWeight) {
-      this.#bounds.onRemoved?.(weight)
-      return this
-    }
+    if (weight > maxWeight) return this
+    this.evictTo(maxWeight - weight)
+    if (budget?.reserve(weight) === false) return this
     super.set(key, value)
     this.#weight += weight
     if (maxEntries !== undefined && this.size > maxEntries) this.#evictOldest()
-    this.evictTo(maxWeight)
     return this
   }
 
   override delete(key: K): boolean {
-    const { weightOf, onRemoved } = this.#bounds
+    const { weightOf, budget } = this.#bounds
     const value = weightOf && this.get(key)
     if (!super.delete(key)) return false
     const weight = weightOf?.(value!, key) ?? 0
     this.#weight -= weight
-    onRemoved?.(weight)
+    budget?.release(weight)
     return true
   }
 

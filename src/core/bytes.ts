@@ -1,5 +1,11 @@
 /** Byte order of ranks, and bytes that hold no more memory than they need. */
 
+export const noBytes: Buffer = Buffer.alloc(0)
+
+/** The same memory as a buffer. */
+export const bufferOf = (bytes: Uint8Array): Buffer =>
+  bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
 export interface ByteRange {
   readonly bytes: Buffer
   readonly start: number

@@ -1,17 +1,25 @@
-/** JSON texts that are one object: bodies of requests and of answers, lines of files. */
+/** JSON that others wrote: bodies of requests and of answers, lines of files, values of cells. */
+import { bufferOf } from './bytes.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
 export const hasFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 
-/** The fields of the object that a text is JSON of; none where it is anything else. */
-export function fieldsIn(text: string): Fields {
+export const isObject = (value: unknown): value is Fields => hasFields(value) && !Array.isArray(value)
+
+/** Undefined where it is not JSON. */
+export function jsonIn(text: string | Uint8Array): unknown {
   try {
-    const given: unknown = JSON.parse(text)
-    return hasFields(given) ? given : {}
+    return JSON.parse(typeof text === 'string' ? text : bufferOf(text).toString())
   } catch {
-    return {}
+    return undefined
   }
+}
+
+/** The fields of the object that a text is JSON of; none where it is anything else. */
+export function fieldsIn(text: string | Uint8Array): Fields {
+  const given = jsonIn(text)
+  return hasFields(given) ? given : {}
 }
 
 type JsonObject =
@@ -23,13 +31,9 @@ type JsonObject =
 
 /** Returns the fields, or the first reason why the text is not an object that has only `known` fields. */
 export function readJsonObject(text: string, known: readonly string[]): JsonObject {
-  let given: unknown
-  try {
-    given = JSON.parse(text)
-  } catch {
-    return { kind: 'not_json' }
-  }
-  if (!hasFields(given) || Array.isArray(given)) return { kind: 'not_object' }
+  const given = jsonIn(text)
+  if (given === undefined) return { kind: 'not_json' }
+  if (!isObject(given)) return { kind: 'not_object' }
   const name = Object.keys(given).find((each) => !known.includes(each))
   return name === undefined ? { kind: 'object', fields: given } : { kind: 'unknown_field', name }
 }

@@ -2,7 +2,7 @@
  * Builds one pane from an answer while it is scanned. The slab is the answer's own buffer: the builder only notes
  * where columns and buckets begin in it, and `finish` copies everything once into the pane's buffer.
  */
-import { compareBytes } from './bytes.ts'
+import { compareBytes, noBytes } from './bytes.ts'
 import type { EpochMs } from './clock.ts'
 import type { Interval } from './interval.ts'
 import { allocateBody, type NoteSet, type Pane, type PaneBody, paneOf } from './pane.ts'
@@ -141,7 +141,6 @@ export class PaneBuilder {
   }
 }
 
-const noBytes = Buffer.alloc(0)
 const noWords = new Uint32Array(0)
 
 const wordsOf = (bytes: Buffer): Uint32Array<ArrayBuffer> =>

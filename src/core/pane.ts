@@ -20,6 +20,7 @@
  * Operations: slice and measure here, join in pane-join.ts, compare in pane-compare.ts.
  */
 import { threadId } from 'node:worker_threads'
+import { noBytes } from './bytes.ts'
 import type { EpochMs } from './clock.ts'
 import type { Interval } from './interval.ts'
 
@@ -230,8 +231,6 @@ export function allocateBody(sizes: PaneSizes): PaneBody {
   bytes.set(notes, body.notesAt)
   return body
 }
-
-const noBytes = Buffer.alloc(0)
 
 /** Buckets [from, to) of a body. Several panes may share one body. */
 export interface Pane extends Interval {

@@ -2,6 +2,7 @@
 import type { Edges } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Intervals } from '../core/interval.ts'
+import { jsonIn } from '../core/json-object.ts'
 import type { Key } from '../core/key.ts'
 import {
   type Cell,
@@ -124,10 +125,6 @@ const idOf = (key: Key): CellId => ({ pk: `claim#${key}`, sk: 'flights' })
 
 /** A row that this version cannot read is ignored. */
 function flightsIn(value: Uint8Array): readonly ClaimedFlight[] {
-  try {
-    const flights = JSON.parse(Buffer.from(value).toString()) as unknown
-    return Array.isArray(flights) ? (flights as readonly ClaimedFlight[]) : []
-  } catch {
-    return []
-  }
+  const flights = jsonIn(value)
+  return Array.isArray(flights) ? (flights as readonly ClaimedFlight[]) : []
 }

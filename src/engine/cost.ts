@@ -5,9 +5,9 @@
  */
 import { type Grid, startOf } from '../core/grid.ts'
 import { countOf, type Intervals } from '../core/interval.ts'
+import { andThen, type MaybePromise } from '../core/maybe.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Refusal } from '../limits/limit.ts'
-import type { MaybePromise } from '../stores/store.ts'
 import type { FetchResult } from './fetch.ts'
 import { findStale, staleAnswerOf } from './stale.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
@@ -54,10 +54,7 @@ export function sendWhenPaid(trip: Trip, intervals: Intervals, query: PendingQue
     return
   }
   const estimate = { seconds: secondsOf(trip.plan.grid, intervals), points: countOf(intervals) }
-  const proceed = (charged: Charge | OverQuota) => proceedCharged(trip, charged, query)
-  const charged = meter.charge(estimate)
-  if (charged instanceof Promise) void charged.then(proceed)
-  else proceed(charged)
+  void andThen(meter.charge(estimate), (charged) => proceedCharged(trip, charged, query))
 }
 
 function proceedCharged(trip: Trip, charged: Charge | OverQuota, { fetch, send }: PendingQuery): void {

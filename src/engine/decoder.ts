@@ -5,7 +5,7 @@ import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import { headerOf } from '../core/headers.ts'
 import type { Encoding, ResponseHandler, Upstream, UpstreamCall } from './ports.ts'
 
-export interface DecodedBody {
+interface BodyReceiver {
   data(chunk: Uint8Array): void
   end(): void
   /** The encoding is broken. */
@@ -13,7 +13,7 @@ export interface DecodedBody {
 }
 
 /** A stream to write the body to as it came; undefined where it is not encoded, or in a way that is not known. */
-export function decoderFor(headers: HeaderList, body: DecodedBody): Transform | undefined {
+export function decoderFor(headers: HeaderList, body: BodyReceiver): Transform | undefined {
   const encoding = headerOf(headers, 'content-encoding')
   if (encoding !== 'gzip' && encoding !== 'deflate') return undefined
   const decoder = encoding === 'gzip' ? createGunzip() : createInflate()
@@ -35,7 +35,7 @@ export function sendDecoded(
     decoder?.destroy()
     call.cancel()
   }
-  const body: DecodedBody = {
+  const body: BodyReceiver = {
     data: (chunk) => handler.data(chunk),
     end: () => handler.end(trailers),
     undecodable: (detail) => {

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { EpochMs } from '../core/clock.ts'
+import { fieldsIn } from '../core/json-object.ts'
 import type { Mark } from '../core/mark.ts'
 import {
   type Cell,
@@ -117,17 +118,9 @@ const idOf = (mark: Mark): CellId => ({ pk, sk: `mark-${hash('sha256', bytesOf(m
 /** Undefined where a row is not a mark, or one that this version does not understand. */
 function markIn({ kind, value }: Cell): Mark | undefined {
   if (kind !== 'mark') return undefined
-  try {
-    const {
-      from = Number.NEGATIVE_INFINITY,
-      to = Number.POSITIVE_INFINITY,
-      ...rest
-    } = JSON.parse(Buffer.from(value).toString()) as Partial<Mark>
-    const mark = { ...rest, from, to } as Mark
-    return isMark(mark) ? mark : undefined
-  } catch {
-    return undefined
-  }
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, ...rest } = fieldsIn(value)
+  const mark = { ...rest, from, to } as Mark
+  return isMark(mark) ? mark : undefined
 }
 
 function isMark({ kind, backend, shape, source, from, to, at }: Mark): boolean {

@@ -32,20 +32,10 @@ const overhead = 512
 type Asked = Pick<Trip, 'key' | 'plan'>
 
 export class PartMemory {
-  readonly #budget: Budget
   readonly #kept: BoundedMap<string, KeptParts>
 
   constructor(budget: Budget) {
-    this.#budget = budget
-    this.#kept = new BoundedMap({
-      maxWeight: maxBytes,
-      weightOf,
-      onRemoved: (bytes) => budget.release(bytes),
-    })
-    budget.onPressure(
-      (bytes) => this.#kept.evictTo(Math.max(0, this.#kept.weight - bytes)),
-      () => this.#kept.weight,
-    )
+    this.#kept = new BoundedMap({ maxWeight: maxBytes, weightOf, budget })
   }
 
   /** Returns undefined where no part with exactly these bounds is kept. */
@@ -66,13 +56,7 @@ export class PartMemory {
     const fetched = partsOf(panes, intersectAll(asked.plan.edges?.buckets ?? [], buckets))
     if (name === undefined || fetched.length === 0) return false
     const known = this.#kept.get(name)?.panes ?? []
-    const kept = { panes: withNewer(known, fetched), headers }
-    const weight = weightOf(kept, name)
-    // Deleted before the reservation: relieving the budget must not evict the replaced entry a second time.
-    this.#kept.delete(name)
-    if (!this.#budget.reserve(weight)) return false
-    this.#kept.set(name, kept)
-    return this.#kept.has(name)
+    return this.#kept.set(name, { panes: withNewer(known, fetched), headers }).has(name)
   }
 }
 

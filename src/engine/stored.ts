@@ -1,8 +1,9 @@
 /** Reads the store and validates its panes: late, failing and sloppy stores are handled here. */
 import { contains, hullOf, type Interval, type Intervals } from '../core/interval.ts'
+import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
-import type { Found, MaybePromise } from '../stores/store.ts'
+import type { Found } from '../stores/store.ts'
 
 /** The most concurrent reads of a store; with more runs, the buckets between them are read too. */
 const maxReads = 16
@@ -18,10 +19,7 @@ export function readRuns(
   if (runs.length === 1) return read(runs[0]!)
   if (runs.length === 0) return undefined
   if (runs.length > maxReads) return read(hullOf(runs))
-  const all = runs.map((run) => attempt(() => read(run)))
-  return all.some((found) => found instanceof Promise)
-    ? Promise.all(all).then(together)
-    : together(all as (Found | undefined)[])
+  return andThen(allOf(runs.map((run) => attempt(() => read(run)))), together)
 }
 
 /** An exception becomes a rejection: the other reads continue to their end. */

@@ -9,8 +9,9 @@ import { type Intervals, intersectAll, nothing, subtractAll } from '../core/inte
 import type { Key } from '../core/key.ts'
 import { fetchedAtOf, withFloorTtl } from '../core/lifetime.ts'
 import { type BucketMark, markedRun } from '../core/mark.ts'
+import { type MaybePromise, orElse } from '../core/maybe.ts'
 import { clockOf, filledUntil, type Pane, setClocks, slice } from '../core/pane.ts'
-import type { EmptyEnd, MaybePromise, ShapeRecord } from '../stores/store.ts'
+import type { EmptyEnd, ShapeRecord } from '../stores/store.ts'
 import type { FetchedPanes } from './fetch.ts'
 import { type AnswerTerms, termsOf } from './http/answer-terms.ts'
 import { keptHeaders } from './kept-headers.ts'
@@ -98,12 +99,10 @@ function recordOf(
   { store, clock, storeTimeoutMs }: IntervalCacheOptions,
   key: Key,
 ): MaybePromise<ShapeRecord | undefined> {
-  try {
-    const record = inTime(store.record(key), clock, storeTimeoutMs)
-    return record instanceof Promise ? record.catch(() => undefined) : record
-  } catch {
-    return undefined
-  }
+  return orElse(
+    () => inTime(store.record(key), clock, storeTimeoutMs),
+    () => undefined,
+  )
 }
 
 /** Views of one question end at different times, but seldom at many. */

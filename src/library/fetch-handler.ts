@@ -4,6 +4,7 @@
  */
 import type { Backend, Bypass, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
+import { noBytes } from '../core/bytes.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Decision, newDecision, type RefusalReason, resetDecision } from '../core/decision.ts'
 import { climbingRefused, climbs } from '../core/url.ts'
@@ -210,12 +211,10 @@ class Handler {
   }
 }
 
-const noBody = new Uint8Array(0)
-
 function wireOf(request: Request): WireRequest {
   const { pathname, search } = new URL(request.url)
   const headers = requestHeaders([...request.headers].flat())
-  return { method: request.method, path: pathname, search: search.slice(1), headers, body: noBody }
+  return { method: request.method, path: pathname, search: search.slice(1), headers, body: noBytes }
 }
 
 const clientOf = (signal: AbortSignal): Client => ({

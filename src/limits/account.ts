@@ -1,12 +1,11 @@
 /** The limits of one entity for one resource, and the rows of cells that they are counted in. */
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import type { BucketLevel, BucketLimit, CellRefusal, Cells, TakeOutcome, TokenTake } from '../stores/cells.ts'
-import type { MaybePromise } from '../stores/store.ts'
 import { bucketId } from './bucket-ids.ts'
 import { ChargedRow } from './charged-row.ts'
 import type { CountedLimits } from './counted-limits.ts'
 import type { EntityStatus, LimitSource, LimitStatus, Refusal, Tokens } from './limit.ts'
-import { andThen } from './maybe.ts'
 import { shardsToTry } from './shards.ts'
 
 export interface AccountTerms {
@@ -64,9 +63,7 @@ export class Account {
     const peeks = this.#shares.map((_, shard) =>
       this.#terms.cells.take(this.#idOf(shard), this.#takeOf(shard, 'peek', {})),
     )
-    return peeks.some((peek) => peek instanceof Promise)
-      ? Promise.all(peeks).then((outcomes) => this.#statusOf(outcomes))
-      : this.#statusOf(peeks as readonly TakeOutcome[])
+    return andThen(allOf(peeks), (outcomes) => this.#statusOf(outcomes))
   }
 
   #chargeOneOf(

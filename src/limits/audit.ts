@@ -5,6 +5,7 @@
  * month.
  */
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { fieldsIn } from '../core/json-object.ts'
 import { newUuid } from '../core/uuid.ts'
 import { type Cell, type CellId, type Cells, whateverIsThere } from '../stores/cells.ts'
 import type { Limit } from './limit.ts'
@@ -105,11 +106,7 @@ export class AuditLog {
 }
 
 function recordIn(cell: Cell): AuditRecord | undefined {
-  try {
-    const record = JSON.parse(Buffer.from(cell.value).toString()) as Partial<AuditRecord>
-    const isKnown = typeof record.at === 'number' && auditActions.includes(record.action as AuditAction)
-    return isKnown && typeof record.author?.by === 'string' ? (record as AuditRecord) : undefined
-  } catch {
-    return undefined
-  }
+  const record = fieldsIn(cell.value) as Partial<AuditRecord>
+  const isKnown = typeof record.at === 'number' && auditActions.includes(record.action as AuditAction)
+  return isKnown && typeof record.author?.by === 'string' ? (record as AuditRecord) : undefined
 }

@@ -2,10 +2,9 @@
  * The tokens that one permit has taken from one row: adjustments and the refund go to this row, whatever the limits are
  * by then.
  */
+import { andThen, type MaybePromise, orElse } from '../core/maybe.ts'
 import type { BucketLimit, CellId, Cells, LimitCost } from '../stores/cells.ts'
-import type { MaybePromise } from '../stores/store.ts'
 import type { Tokens } from './limit.ts'
-import { andThen, orElse } from './maybe.ts'
 
 export class ChargedRow {
   readonly #cells: Cells

@@ -1,7 +1,6 @@
 /** A limiter whose permits are counted as usage. Degraded permits took nothing, and are not counted. */
-import type { MaybePromise } from '../stores/store.ts'
+import { andThen, type MaybePromise } from '../core/maybe.ts'
 import type { AcquireRequest, Limiter, LimitSource, LimitStatus, Permit, Refusal, Tokens } from './limit.ts'
-import { andThen } from './maybe.ts'
 import type { UsageCounter } from './usage.ts'
 import { addTokens } from './usage-window.ts'
 

@@ -1,7 +1,7 @@
 /** Permits and refusals from token buckets in cells. See limit.ts for the words. */
 import { type Clock, systemClock } from '../core/clock.ts'
+import { andThen, type MaybePromise, orElse } from '../core/maybe.ts'
 import type { Cells } from '../stores/cells.ts'
-import type { MaybePromise } from '../stores/store.ts'
 import { Account, type AccountTerms, type Charged } from './account.ts'
 import { checkNames } from './bucket-ids.ts'
 import { defaultMultiplier } from './bucket-ttl.ts'
@@ -16,7 +16,6 @@ import type {
   Refusal,
   ResolvedLimits,
 } from './limit.ts'
-import { andThen, orElse } from './maybe.ts'
 import { CountedPermit, degradedPermit, uncountedPermit } from './permits.ts'
 import { badLimits, checkLimits } from './token-bucket.ts'
 
@@ -95,10 +94,7 @@ class CellLimiter implements Limiter {
     const { entity, resource, consume } = request
     const account = this.#account(entity, resource, resolved)
     if (resolved.parent === undefined) {
-      const charged = account.charge(consume)
-      return charged instanceof Promise
-        ? charged.then((late) => permitOf(account, late))
-        : permitOf(account, charged)
+      return andThen(account.charge(consume), (charged) => permitOf(account, charged))
     }
     return andThen(this.#parentOf(request, resolved), (parent) =>
       andThen(account.charge(consume), (charged) => {

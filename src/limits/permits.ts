@@ -1,9 +1,8 @@
 /** The permits that a limiter hands out. */
 
-import type { MaybePromise } from '../stores/store.ts'
+import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import type { ChargedRow } from './charged-row.ts'
 import type { LimitSource, LimitStatus, Permit, Tokens } from './limit.ts'
-import { andThen } from './maybe.ts'
 import { badLimits } from './token-bucket.ts'
 
 const nothing = (): void => {}
@@ -45,7 +44,6 @@ export class CountedPermit implements Permit {
   }
 
   #onAll(change: (row: ChargedRow) => MaybePromise<void>): MaybePromise<void> {
-    const changes = this.#rows.map(change)
-    return changes.some((one) => one instanceof Promise) ? andThen(Promise.all(changes), nothing) : undefined
+    return andThen(allOf(this.#rows.map(change)), nothing)
   }
 }

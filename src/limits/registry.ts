@@ -5,12 +5,11 @@
  * row has expired.
  */
 import { type Clock, systemClock } from '../core/clock.ts'
+import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import { type Cell, type CellId, type Cells, unchangedSince } from '../stores/cells.ts'
-import type { MaybePromise } from '../stores/store.ts'
 import { AuditLog, type Author, authorMistake } from './audit.ts'
 import { editMistake, editRow, type LimitEdit, recordOf } from './edit.ts'
 import type { Limit, LimitResolver, LimitSource, ResolvedLimits } from './limit.ts'
-import { andThen } from './maybe.ts'
 import { anyResource, isEntityLength, nameMistake } from './names.ts'
 import {
   draftOf,
@@ -104,10 +103,7 @@ export class LimitRegistry implements LimitResolver {
     const own = isEntityLength(entity) ? this.#entities.get(entity) : undefined
     const ofResource = this.#resources.get(resource)
     const system = this.#system.get(systemKey)
-    if (own instanceof Promise || ofResource instanceof Promise || system instanceof Promise) {
-      return Promise.all([own, ofResource, system]).then((rows) => pick(resource, rows, base))
-    }
-    return pick(resource, [own, ofResource, system], base)
+    return andThen(allOf([own, ofResource, system]), (rows) => pick(resource, rows, base))
   }
 
   /** Everything that is stored, the system first, then resources and entities by name. Rejects where the store fails. */

@@ -3,6 +3,7 @@
  * or gained to rounding, however often a bucket is polled. A row that should have been collected is credited up to now like
  * any other: it is refilled, and its debt is not forgiven.
  */
+import { noBytes } from '../core/bytes.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Rows, refusalOfId } from './cell-rules.ts'
 import type {
@@ -23,7 +24,6 @@ const bucketKind = 'bucket'
 const bucketSchema = 2
 const maxLimits = 16
 const namePattern = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
-const noValue = new Uint8Array(0)
 
 export function takeFrom(rows: Rows, id: CellId, take: Take): TakeOutcome {
   const reason = refusalOfId(id) ?? refusalOfTake(take)
@@ -190,7 +190,7 @@ const bucketRow = (
   v: bucketSchema,
   clocks: { refilledAt },
   collectAt,
-  value: noValue,
+  value: noBytes,
   levels,
 })
 

@@ -5,10 +5,11 @@
 import type { EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
+import { type MaybePromise, orElse } from '../core/maybe.ts'
 import { measure, type Pane } from '../core/pane.ts'
 import type { StoreOperation } from './figures.ts'
 import type { StoreGuard } from './guard.ts'
-import type { Entry, MaybePromise, Store } from './store.ts'
+import type { Entry, Store } from './store.ts'
 import { cutOut } from './tile.ts'
 
 export interface FarCounters {
@@ -56,12 +57,10 @@ export class Far {
     otherwise: T,
     kind: StoreOperation = 'read',
   ): MaybePromise<T> {
-    try {
-      const asked = this.#options.guard.run(kind, () => operation(this.#store))
-      return asked instanceof Promise ? asked.catch(() => otherwise) : asked
-    } catch {
-      return otherwise
-    }
+    return orElse(
+      () => this.#options.guard.run(kind, () => operation(this.#store)),
+      () => otherwise,
+    )
   }
 
   /** Resolves to whether the store has it, once that is decided. */

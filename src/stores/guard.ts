@@ -7,6 +7,7 @@ import { inTime } from '../core/deadline.ts'
 import { withoutSecrets } from '../core/secrets.ts'
 import { Breaker } from './breaker.ts'
 import type { Cells } from './cells.ts'
+import { cellsThrough } from './cells-through.ts'
 import type { StoreCondition, StoreOperation } from './figures.ts'
 import type { MaybePromise } from './store.ts'
 
@@ -92,19 +93,9 @@ export class StoreGuard {
 
 /** Cells whose operations go through the guard. Background callers may have more time than requests. */
 export function guardedCells(cells: Cells, guard: StoreGuard, timeoutMs?: number): Cells {
-  const run = async <T>(operation: () => MaybePromise<T>): Promise<T> =>
-    guard.run('cell', operation, timeoutMs)
   const { isAlone } = cells
   return {
-    name: cells.name,
-    capabilities: cells.capabilities,
+    ...cellsThrough(cells, async (operation) => guard.run('cell', operation, timeoutMs)),
     ...(isAlone && { isAlone: () => isAlone.call(cells) }),
-    get: (id, v) => run(() => cells.get(id, v)),
-    list: (pk, v) => run(() => cells.list(pk, v)),
-    put: (id, draft, condition) => run(() => cells.put(id, draft, condition)),
-    take: (id, take) => run(() => cells.take(id, take)),
-    remove: (id, condition) => run(() => cells.remove(id, condition)),
-    publish: (changes) => run(() => cells.publish(changes)),
-    close: () => cells.close(),
   }
 }

@@ -6,9 +6,12 @@ import type { EpochMs } from '../core/clock.ts'
 import type { Grid } from '../core/grid.ts'
 import type { Interval, Intervals } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
+import type { MaybePromise } from '../core/maybe.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Cells } from './cells.ts'
 import type { StoreFigures } from './figures.ts'
+
+export type { MaybePromise } from '../core/maybe.ts'
 
 /** The metadata of a key besides its buckets: used for listing, purging by name and the headers of a hit. */
 export interface ShapeRecord {
@@ -48,9 +51,6 @@ export interface Entry {
   readonly pane: Pane
   readonly shape: ShapeRecord
 }
-
-/** Engines in this process answer at once; others return a promise. */
-export type MaybePromise<T> = T | Promise<T>
 
 export type NewsListener = (key: Key, interval: Interval) => void
 

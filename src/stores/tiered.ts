@@ -8,6 +8,7 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
 import { hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
+import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import { Far, type FarCounters } from './far-queue.ts'
 import type { StoreFigures, StoreOperation } from './figures.ts'
 import { StoreGuard } from './guard.ts'
@@ -15,7 +16,7 @@ import { type Comparison, Notices } from './notices.ts'
 import { Outbound } from './outbound.ts'
 import { peekInto } from './peek.ts'
 import { notAhead } from './skew.ts'
-import type { Entry, Found, MaybePromise, ShapeRecord, Store } from './store.ts'
+import type { Entry, Found, ShapeRecord, Store } from './store.ts'
 import { everything } from './tile.ts'
 import { absentIn, countFetched, newerIn, united } from './two-tiers.ts'
 
@@ -132,9 +133,7 @@ class Tiered implements TieredStore {
   /** With `stale` it goes on from `near`, and is not another sighting. */
   read(key: Key, interval: Interval, stale?: Intervals): MaybePromise<Found | undefined> {
     const found = stale === undefined ? this.near(key, interval) : this.#near.read(key, interval)
-    return found instanceof Promise
-      ? found.then((near) => this.#readOn(key, interval, { near, stale }))
-      : this.#readOn(key, interval, { near: found, stale })
+    return andThen(found, (near) => this.#readOn(key, interval, { near, stale }))
   }
 
   /** Both tiers, bucket by bucket the newer; nothing is brought nearer. */
@@ -146,9 +145,7 @@ class Tiered implements TieredStore {
         : this.#far.ask((store) => peekInto(store, key, interval), undefined)
     const both = ([one, other]: readonly (Found | undefined)[]): Found | undefined =>
       other === undefined ? one : united(interval, { near: one, far: notAhead(other, this.#clock.now()) })
-    return near instanceof Promise || far instanceof Promise
-      ? Promise.all([near, far]).then(both)
-      : both([near, far])
+    return andThen(allOf([near, far]), both)
   }
 
   write(key: Key, entry: Entry): MaybePromise<boolean> {
@@ -234,13 +231,10 @@ class Tiered implements TieredStore {
       return far === undefined ? near : this.#keepNear(key, interval, { near, far })
     }
     const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
-    const all = asked.map((run) => this.#readFar(key, run))
-    if (!all.some((found) => found instanceof Promise)) return use(all as (Found | undefined)[], near)
-    return Promise.all(all).then((found) => {
-      // Meanwhile a fetch of this node, or another lookup, may have brought it into memory.
-      const current = this.#near.read(key, interval)
-      return current instanceof Promise ? current.then((read) => use(found, read)) : use(found, current)
-    })
+    const all = allOf(asked.map((run) => this.#readFar(key, run)))
+    if (!(all instanceof Promise)) return use(all, near)
+    // Meanwhile a fetch of this node, or another lookup, may have brought it into memory.
+    return all.then((found) => andThen(this.#near.read(key, interval), (current) => use(found, current)))
   }
 
   /**
@@ -281,8 +275,6 @@ class Tiered implements TieredStore {
     // Memory may be too small for it: the answer is not.
     const answer = (isKept: readonly boolean[]): MaybePromise<Found | undefined> =>
       isKept.every(Boolean) ? this.#near.read(key, interval) : united(interval, both)
-    return kept.some((one) => one instanceof Promise)
-      ? Promise.all(kept).then(answer)
-      : answer(kept as boolean[])
+    return andThen(allOf(kept), answer)
   }
 }

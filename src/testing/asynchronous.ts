@@ -6,9 +6,9 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { CellId, Cells } from '../stores/cells.ts'
+import { cellsThrough } from '../stores/cells-through.ts'
 import type { Found, MaybePromise, Store } from '../stores/store.ts'
 import { clip } from '../stores/tile.ts'
-import { cellsThrough } from './cells-through.ts'
 import { type Random, seededRandom, wholeNumber } from './random.ts'
 
 /** 0 to 1, called for every operation. */

@@ -1,9 +1,10 @@
 /** Nodes that keep learned evidence in one store, with learners that only add up; for tests of evidence in cells. */
 import { evidenceRoundMs, SharedEvidence } from '../engine/learning/shared-evidence.ts'
 import type { Cells } from '../stores/cells.ts'
+import { cellsThrough } from '../stores/cells-through.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
 import type { EvidenceRow } from '../ttl/learned/learner.ts'
-import { cellsThrough, failingCells } from './cells-through.ts'
+import { failingCells } from './failing-cells.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 
 type Level = EvidenceRow['level']

@@ -5,7 +5,7 @@ import { type LimiterOptions, limiter } from '../limits/limiter.ts'
 import type { Cells } from '../stores/cells.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
 import { asynchronousCells, Network } from './asynchronous.ts'
-import { failingCells } from './cells-through.ts'
+import { failingCells } from './failing-cells.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { seededRandom } from './random.ts'
 

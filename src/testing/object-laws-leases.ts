@@ -1,7 +1,7 @@
 /** Laws of objects about several nodes that regenerate at once, slow ones and dead ones; see test-objects.ts. */
 import assert from 'node:assert/strict'
 import type { Cells } from '../stores/cells.ts'
-import { cellsThrough } from './cells-through.ts'
+import { cellsThrough } from '../stores/cells-through.ts'
 import { countedRender, eventually, pause, renderOf, shown, shownBy, until } from './object-rig.ts'
 import type { ObjectLaw } from './test-objects.ts'
 

@@ -3,8 +3,8 @@
  * on a store that answers at once and on one behind a network, however busy the machine is.
  */
 import type { Cells } from '../stores/cells.ts'
+import { cellsThrough } from '../stores/cells-through.ts'
 import type { MaybePromise } from '../stores/store.ts'
-import { cellsThrough } from './cells-through.ts'
 import type { FakeClock } from './fake-clock.ts'
 
 /** The clock to move, and the cells whose operations it waits for. */

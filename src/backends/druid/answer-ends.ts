@@ -1,12 +1,11 @@
 /** The bytes around the rows of an answer: the bracket of a list, header rows, and the end of the body. */
-import { ownMemory } from '../../core/bytes.ts'
+import { noBytes, ownMemory } from '../../core/bytes.ts'
 import { Memo } from '../../core/memo.ts'
 import type { RowFormat } from './druid-plan.ts'
 import { tailOf } from './rows.ts'
 
 // A sent buffer keeps its underlying memory alive: a byte in a pool would keep the pool.
 const opening = ownMemory(Buffer.from('['))
-const noBytes = Buffer.alloc(0)
 
 /** Few texts, and the same ones again and again. */
 const closings = new Memo({ maxTexts: 100, maxCharacters: 1_000 }, (text) => ownMemory(Buffer.from(text)))

@@ -1,9 +1,10 @@
 /** Readers of request bodies that remember their results, because dashboards repeat their requests. */
+import { bufferOf } from '../../core/bytes.ts'
 import { BytesMemo, Memo } from '../../core/memo.ts'
 import type { WireRequest } from '../backend.ts'
 import type { Bypass } from './reasons.ts'
 import { type BodyKind, bodyKindOf } from './sql-body.ts'
-import { bodyTextOf, bufferOf } from './wire.ts'
+import { bodyTextOf } from './wire.ts'
 
 export const remembered = { maxTexts: 4_000, maxCharacters: 4 << 20 }
 /** Longer bodies are read each time. */

@@ -3,6 +3,7 @@
  * of a row, and that only where it is another one than that of the row before. The slab is the body itself: each row
  * is kept with the separator behind it (the bracket that closes a list is overwritten with one).
  */
+import { noBytes } from '../../core/bytes.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import { ingestScratch } from '../../core/scratch.ts'
@@ -16,7 +17,6 @@ import { hasContext, isReportedIncomplete } from './wire.ts'
 
 const openBracket = 0x5b
 const closeBracket = 0x5d
-const noBytes = Buffer.alloc(0)
 
 /** `behind`: a row has ended, its separator comes next. */
 type State = 'opening' | 'between' | 'row' | 'behind' | 'tail'

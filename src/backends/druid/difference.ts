@@ -3,10 +3,10 @@
  * order, and their timestamps in another zone, when its own caches are warm or segments were merged: there, equal
  * values are equal answers. Everything else it writes the same way every time.
  */
+import { bufferOf } from '../../core/bytes.ts'
+import { isObject } from '../../core/json-object.ts'
 import type { AnswerDifference } from '../backend.ts'
-import { isObject } from './plain-json.ts'
 import { readInstant } from './rows-time.ts'
-import { bufferOf } from './wire.ts'
 
 export function differenceFrom(direct: Uint8Array, answer: Uint8Array): AnswerDifference {
   if (Buffer.compare(direct, answer) === 0) return 'none'

@@ -1,11 +1,11 @@
 /** Whether a Druid answers SQL, how it is, and whether it works on queries for longer than they are waited for. */
 import { bytesText, formatDuration } from '../../config/units.ts'
 import { type Finding, found } from '../../core/finding.ts'
+import { type Fields, isObject, jsonIn } from '../../core/json-object.ts'
 import { counted, oneLine } from '../../core/text.ts'
 import { instantOf, zoneOf } from '../../core/zone.ts'
 import type { ConnectedDatabase, DatabaseAnswer, Subject as SubjectOf } from '../kind.ts'
 import { sqlPath } from './paths.ts'
-import { isObject, type Members, parsedJson } from './plain-json.ts'
 import type { DruidConfig } from './section.ts'
 
 type Subject = SubjectOf<DruidConfig>
@@ -47,13 +47,13 @@ function sqlFindings(subject: Subject, { status, text }: DatabaseAnswer): Findin
   return [about.warn(`SQL does not answer${status === 0 ? '' : ` (status ${status})`}.`, remedy)]
 }
 
-function firstRow(text: string): Members | undefined {
+function firstRow(text: string): Fields | undefined {
   const [row] = /^\[(\{[^{}]*\})\]\s*$/.exec(text)?.slice(1) ?? []
   return row === undefined ? undefined : objectIn({ status: 200, text: row, date: undefined })
 }
 
 /** Literals that are read in another zone than we think would mean other instants. */
-function zoneFindings({ name, own }: Subject, row: Members): Finding[] {
+function zoneFindings({ name, own }: Subject, row: Fields): Finding[] {
   const zone = zoneOf(own.sqlTimeZone)!
   const isSo = (local: number, column: string): boolean =>
     instantOf(zone, local) === Date.parse(textOf(row, column))
@@ -63,7 +63,7 @@ function zoneFindings({ name, own }: Subject, row: Members): Finding[] {
   return [found(`zone ${name}`).fail(sentence, remedy)]
 }
 
-function stateFindings({ name }: Subject, health: DatabaseAnswer, status: Members | undefined): Finding[] {
+function stateFindings({ name }: Subject, health: DatabaseAnswer, status: Fields | undefined): Finding[] {
   const about = found(`state ${name}`)
   if (health.status === 200 && health.text.trim() !== 'true') {
     return [about.warn('It reports that it is not healthy.', 'Look at its log.')]
@@ -79,7 +79,7 @@ function stateFindings({ name }: Subject, health: DatabaseAnswer, status: Member
   return [about.ok(`It is healthy: ${counted(names.size, 'extension')}${used}.`)]
 }
 
-const textOf = (members: Members | undefined, name: string): string =>
+const textOf = (members: Fields | undefined, name: string): string =>
   typeof members?.[name] === 'string' ? members[name] : ''
 
 /** Its own default. */
@@ -88,7 +88,7 @@ const usualTimeoutMs = 300_000
 /** Of a Broker: those of a Router are not those of the Brokers behind it. */
 function timeoutFindings(
   { name, upstreamTimeoutMs: ours }: Subject,
-  properties: Members | undefined,
+  properties: Fields | undefined,
 ): Finding[] {
   if (!textOf(properties, 'druid.service').includes('broker')) return []
   const about = found(`settings ${name}`)
@@ -104,7 +104,7 @@ function timeoutFindings(
   ]
 }
 
-function objectIn({ status, text }: DatabaseAnswer): Members | undefined {
-  const value = status === 200 ? parsedJson(text) : undefined
+function objectIn({ status, text }: DatabaseAnswer): Fields | undefined {
+  const value = status === 200 ? jsonIn(text) : undefined
   return isObject(value) ? value : undefined
 }

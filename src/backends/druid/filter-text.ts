@@ -1,12 +1,12 @@
 /** Filters as people would write them; filters without a short form by their type and column. */
-import type { Members } from './plain-json.ts'
+import { type Fields, hasFields } from '../../core/json-object.ts'
 
 const deepest = 8
 
-export function filterText(filter: Members, depth = 0): string {
+export function filterText(filter: Fields, depth = 0): string {
   const { type, dimension, column = dimension, value, matchValue, values, fields, field } = filter
   if (depth > deepest) return '…'
-  const below = (each: unknown): string => (isObject(each) ? filterText(each, depth + 1) : textOf(each))
+  const below = (each: unknown): string => (hasFields(each) ? filterText(each, depth + 1) : textOf(each))
   switch (type) {
     case 'selector':
     case 'equals':
@@ -33,7 +33,7 @@ export function filterText(filter: Members, depth = 0): string {
   }
 }
 
-function boundText({ lower, upper, lowerStrict, upperStrict, ...range }: Members, column: string): string {
+function boundText({ lower, upper, lowerStrict, upperStrict, ...range }: Fields, column: string): string {
   const [low, high] = [lower ?? range['lowerBound'], upper ?? range['upperBound']]
   const isOpen = (strict: unknown): string => (strict === true ? '<' : '<=')
   const left = low === undefined ? '' : `${textOf(low)} ${isOpen(lowerStrict ?? range['lowerOpen'])} `
@@ -44,5 +44,3 @@ function boundText({ lower, upper, lowerStrict, upperStrict, ...range }: Members
 /** Whatever JSON can hold, without a call of anything in it. */
 export const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '?')
-
-const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null

@@ -1,7 +1,7 @@
 /** Ids of queries: by which clients cancel them, and which every answer names. */
+import { bufferOf } from '../../core/bytes.ts'
 import { percentDecoded } from '../../core/url.ts'
 import type { Cancellation, HeaderList, Plan } from '../backend.ts'
-import { bufferOf } from './wire.ts'
 
 const cancelPath = /^\/druid\/v2\/(?:sql\/)?([^/]+)$/
 

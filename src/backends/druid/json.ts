@@ -2,6 +2,7 @@
  * Strict JSON that knows the position of each value and keeps numbers as they were written. Texts that Jackson might
  * read differently from us (a member twice, something behind the end) are refused, never guessed.
  */
+import { jsonIn } from '../../core/json-object.ts'
 import { type Bypass, malformed } from './reasons.ts'
 
 /** text[start .. end) is the value as it was written. */
@@ -202,10 +203,4 @@ export function skipSpace(text: string, from: number): number {
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
 /** A string literal with escapes: JavaScript's own reader knows which there are. */
-function decode(literal: string): string | undefined {
-  try {
-    return JSON.parse(literal) as string
-  } catch {
-    return undefined
-  }
-}
+const decode = (literal: string): string | undefined => jsonIn(literal) as string | undefined

@@ -1,8 +1,8 @@
 /** Druid, as far as it is known without its backend. */
+import { isObject, jsonIn } from '../../core/json-object.ts'
 import type { BackendFactory, ConnectedDatabase, DatabaseKind, QueryBody } from '../kind.ts'
 import { flavour, versionIn } from './flavour.ts'
 import { nativePath, sqlPath } from './paths.ts'
-import { isObject, parsedJson } from './plain-json.ts'
 import { type DruidReason, druidReasons } from './reasons.ts'
 import { type DruidConfig, druidSection } from './section.ts'
 import { shapeText } from './shape-text.ts'
@@ -61,6 +61,6 @@ function readSql(text: string): QueryBody | undefined {
 }
 
 function isSql(body: string): boolean {
-  const given = parsedJson(body)
+  const given = jsonIn(body)
   return isObject(given) && 'query' in given && !('queryType' in given)
 }

@@ -4,6 +4,7 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import { type Intervals, intersectAll, nothing, subtractAll, uniteAll } from '../../core/interval.ts'
+import { jsonIn } from '../../core/json-object.ts'
 import type { TimeSpan } from '../../core/witness.ts'
 import type { WireRequest } from '../backend.ts'
 import type {
@@ -16,7 +17,6 @@ import type {
 } from '../segment-watch.ts'
 import { parseInstant } from './interval-text.ts'
 import { sqlPath } from './paths.ts'
-import { parsedJson } from './plain-json.ts'
 
 const columns = ['datasource', 'start', 'end', 'version', 'partition_num', 'is_realtime']
 const selected = columns.map((name) => `"${name}"`).join(', ')
@@ -145,7 +145,7 @@ class ViewBuilder {
 }
 
 function readRow(line: string) {
-  const row = parsedJson(line)
+  const row = jsonIn(line)
   if (!Array.isArray(row) || row.length !== columns.length) return undefined
   const [source, start, end, version, partition, realtime] = row as unknown[]
   const hasNames = [source, start, end, version].every((each) => typeof each === 'string')

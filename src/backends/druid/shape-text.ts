@@ -1,9 +1,9 @@
 /** Questions as people recognise them: type, data source, dimensions, numbers and filter instead of all their JSON. */
+import { bufferOf } from '../../core/bytes.ts'
+import { type Fields, isObject, jsonIn } from '../../core/json-object.ts'
 import type { WireRequest } from '../backend.ts'
 import { filterText, textOf } from './filter-text.ts'
 import { nativePath, sqlPath } from './paths.ts'
-import { completed, isObject, type Members } from './plain-json.ts'
-import { bufferOf } from './wire.ts'
 
 /** Shapes are JSON of path and question, which is an object or the text of SQL; those of odd requests are wrapped. */
 export function shapeText(shape: string): string | undefined {
@@ -39,7 +39,7 @@ const withoutTimes = (sql: string): string =>
   sql.replaceAll(/\d{4}-\d\d(?:-\d\d)?(?:[T ]\d\d(?::\d\d)*(?:\.\d+)?Z?)?|\b\d{10,16}\b/g, ':time')
 
 /** `groupBy wiki [page, country]: edits, added where channel = en`. */
-function nativeText(question: Members): string {
+function nativeText(question: Fields): string {
   const dimensions = namesIn([question['dimension'] ?? [], question['dimensions'] ?? []].flat())
   const numbers = namesIn([question['aggregations'] ?? [], question['postAggregations'] ?? []].flat())
   const { filter } = question
@@ -74,3 +74,21 @@ const namesIn = (columns: readonly unknown[]): string[] =>
   })
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
+
+/** The value of a text that may have been cut, or as much of it as there is; undefined where it is not JSON. */
+function completed(text: string): unknown {
+  return jsonIn(text) ?? jsonIn(closed(text))
+}
+
+/** Up to the end of the last complete member or item, with open brackets closed. */
+function closed(text: string): string {
+  const open: string[] = []
+  let end = 0
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/gs)) {
+    if (token === '{' || token === '[') open.push(token === '{' ? '}' : ']')
+    else if (token === '}' || token === ']') open.pop()
+    else if (token !== ',') continue
+    end = token === ',' ? index : index + 1
+  }
+  return `${text.slice(0, end)}${open.toReversed().join('')}`
+}

@@ -1,8 +1,9 @@
 /** Whether an answer is all there. Druid sends status 200 before it has the rows, and breaks off where it then fails. */
+import { bufferOf } from '../../core/bytes.ts'
 import type { ResponseEnds } from '../backend.ts'
 import { scannerOf } from './rows.ts'
 import type { Ending } from './whole-reading.ts'
-import { bufferOf, hasContext, isReportedIncomplete } from './wire.ts'
+import { hasContext, isReportedIncomplete } from './wire.ts'
 
 export function isWholeAnswer(ending: Ending, body: Uint8Array, response: ResponseEnds): boolean {
   if (isReportedIncomplete(response) || hasContext(response)) return false

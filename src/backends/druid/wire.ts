@@ -1,5 +1,6 @@
 /** The parts of an HTTP exchange with Druid besides the bodies that decide whether the answer can be cached. */
 import { isUtf8 } from 'node:buffer'
+import { bufferOf } from '../../core/bytes.ts'
 import { headerOf } from '../../core/headers.ts'
 import { fingerprintOf, maskForm } from '../../core/secrets.ts'
 import { percentDecoded } from '../../core/url.ts'
@@ -71,6 +72,3 @@ export function bodyTextOf({ body }: Pick<WireRequest, 'body'>): string | Bypass
   if (!isUtf8(body)) return malformed('a body that is not UTF-8')
   return bufferOf(body).toString('utf8')
 }
-
-export const bufferOf = (body: Uint8Array): Buffer =>
-  body instanceof Buffer ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)

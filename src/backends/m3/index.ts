@@ -6,12 +6,10 @@
 import { startOf } from '../../core/grid.ts'
 import { headerOf } from '../../core/headers.ts'
 import type { Interval } from '../../core/interval.ts'
-import type { Backend, HeaderList, Plan } from '../backend.ts'
+import type { HeaderList, Plan } from '../backend.ts'
 import type { BackendOptions } from '../kind.ts'
-import { matrixBackend } from '../matrix/backend.ts'
+import { type MatrixBackend, matrixBackend } from '../matrix/backend.ts'
 import { printSeconds, type Values } from '../matrix/narrow.ts'
-import type { RangeQuery } from '../matrix/plan.ts'
-import type { PromqlReason } from '../matrix/reasons.ts'
 import { plainWire, type Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { createPlanner, isQuestionHeader } from './plan.ts'
@@ -25,7 +23,7 @@ function isPartial(headers: HeaderList): boolean {
   return ['m3-results-limited', 'm3-warnings'].some((name) => headerOf(headers, name) !== undefined)
 }
 
-export const m3 = (options: BackendOptions): Backend<RangeQuery, PromqlReason> =>
+export const m3 = (options: BackendOptions): MatrixBackend =>
   matrixBackend({
     name: 'm3',
     ...{ flavour, isQuestionHeader },

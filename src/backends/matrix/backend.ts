@@ -30,7 +30,9 @@ export interface MatrixDatabase {
   readonly capabilities?: Partial<BackendCapabilities>
 }
 
-export function matrixBackend(database: MatrixDatabase): Backend<RangeQuery, PromqlReason> {
+export type MatrixBackend = Backend<RangeQuery, PromqlReason>
+
+export function matrixBackend(database: MatrixDatabase): MatrixBackend {
   const { wireOf = () => plainWire, parameters = () => [], capabilities = {} } = database
   const { executionMembers = [] } = capabilities
   const { errorTypeOf = prometheusErrorType, wholeRefuses = [], isQuestionHeader } = database

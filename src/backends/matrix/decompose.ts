@@ -3,6 +3,7 @@
  * notes where the points are; this sink holds the bytes, and reads what is behind the last series.
  */
 import { isUtf8 } from 'node:buffer'
+import { noBytes } from '../../core/bytes.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { Grid } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
@@ -12,8 +13,6 @@ import type { Decomposed, HeaderList, ResponseEnds, Sink, Unusable } from '../ba
 import { readAnnotations } from './annotations.ts'
 import { SeriesScanner } from './series-scanner.ts'
 import { lineFeed, openings, plainWire, type Wire } from './wire.ts'
-
-const noBytes = Buffer.alloc(0)
 
 export class MatrixSink implements Sink {
   readonly #interval: Interval

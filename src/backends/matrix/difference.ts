@@ -2,6 +2,7 @@
  * How two matrix answers to one request differ: in their data, or only in `warnings` and `infos`. Execution members do not
  * count.
  */
+import { bufferOf } from '../../core/bytes.ts'
 import type { AnswerDifference } from '../backend.ts'
 import { comparable, isCount, readAnnotations } from './annotations.ts'
 import { lineFeed } from './wire.ts'
@@ -17,15 +18,13 @@ export function differenceFrom(
   answer: Uint8Array,
   executionMembers: readonly string[] = [],
 ): AnswerDifference {
-  const [own, other] = [direct, answer].map((body) => split(asBuffer(body), executionMembers)) as [
+  const [own, other] = [direct, answer].map((body) => split(bufferOf(body), executionMembers)) as [
     Split,
     Split,
   ]
   if (!own.data.equals(other.data)) return 'data'
   return covers(other.notes, own.notes, 'w') && covers(other.notes, own.notes, 'i') ? 'none' : 'notes'
 }
-
-const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** A label may be called `warnings`, but its value is a string: the bracket distinguishes them. */
 function split(body: Buffer, executionMembers: readonly string[]): Split {

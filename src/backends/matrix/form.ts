@@ -2,6 +2,7 @@
  * The parameters of a query request, read as Go's net/http FormValue reads them: body parameters come before URL
  * parameters and the first value counts. Whatever Go may read differently from us is refused, never guessed.
  */
+import { bufferOf } from '../../core/bytes.ts'
 import { headerOf } from '../../core/headers.ts'
 import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
 import { percentDecoded } from '../../core/url.ts'
@@ -82,8 +83,7 @@ function replaceValue(pair: string, values: ReadonlyMap<string, string>): string
 }
 
 export function bodyText(body: Uint8Array): string {
-  if (body.length === 0) return ''
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
+  return body.length === 0 ? '' : bufferOf(body).toString('latin1')
 }
 
 function refuseGet(request: WireRequest): Bypass | undefined {

@@ -3,6 +3,7 @@
  * they are. Nothing is parsed into numbers, timestamps excepted, which become bucket numbers. The bracket that closes a
  * series' last point is overwritten with the separator, so that each point is `[t,"v"],`.
  */
+import { noBytes } from '../../core/bytes.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
 import { type Interval, lengthOf } from '../../core/interval.ts'
@@ -10,8 +11,6 @@ import type { PaneBuilder } from '../../core/pane-builder.ts'
 import { RankWriter } from './rank.ts'
 import { endOfValue, incomplete, malformed, readInstant } from './scan.ts'
 import { envelopes, openings, plainEnvelope, seriesOpening, type Wire } from './wire.ts'
-
-const noBytes: Buffer = Buffer.alloc(0)
 
 /** `more`: the element is not complete yet; scanning goes on there when more bytes are in. */
 type Step = 'next' | 'more' | 'failed'

@@ -1,4 +1,5 @@
 /** A shape as people recognise it: its query, and its other parameters. */
+import { jsonIn } from '../../core/json-object.ts'
 import { rangeQueryPath } from './paths.ts'
 
 /** Shapes are JSON of path, query, step and other parameters. */
@@ -20,11 +21,7 @@ function textOf(part: unknown): string {
 
 function readPlanned(shape: string): unknown[] | undefined {
   if (!shape.startsWith('["')) return undefined
-  try {
-    const parts: unknown = JSON.parse(shape)
-    return Array.isArray(parts) && parts[0] === rangeQueryPath ? parts : undefined
-  } catch {
-    // A long one is cut.
-    return undefined
-  }
+  // A long one is cut, and no JSON.
+  const parts = jsonIn(shape)
+  return Array.isArray(parts) && parts[0] === rangeQueryPath ? parts : undefined
 }

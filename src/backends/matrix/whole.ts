@@ -2,6 +2,7 @@
  * Which answers of Prometheus' API are cached as a whole: label lists, series, metadata, rules, exemplars, instant queries. Only
  * reads whose answer depends on nothing but the data and the parameters; everything else is forwarded.
  */
+import { bufferOf } from '../../core/bytes.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { WireRequest } from '../backend.ts'
 import type { WholeAnswers, WholePlan } from '../whole-answers.ts'
@@ -126,7 +127,7 @@ const partial = Buffer.from('"isPartial":true')
  * the searched bytes can only be members.
  */
 function isComplete(body: Uint8Array): boolean {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const bytes = bufferOf(body)
   if (!bytes.subarray(0, success.length).equals(success) || bytes.includes(partial)) return false
   const at = bytes.indexOf(warnings)
   return at < 0 || bytes.subarray(at, at + truncated.length).equals(truncated)

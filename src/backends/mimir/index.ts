@@ -1,9 +1,6 @@
 /** Grafana Mimir: range queries below `/prometheus`, which is a part of the URL of the database. */
-import type { Backend } from '../backend.ts'
 import type { BackendOptions } from '../kind.ts'
-import { matrixBackend } from '../matrix/backend.ts'
-import type { RangeQuery } from '../matrix/plan.ts'
-import type { PromqlReason } from '../matrix/reasons.ts'
+import { type MatrixBackend, matrixBackend } from '../matrix/backend.ts'
 import { plainWire, type Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { createPlanner, isQuestionHeader } from './plan.ts'
@@ -12,7 +9,7 @@ import { mergedRank } from './series-order.ts'
 /** Versions since 3.1 end an answer with a line feed. */
 const wire: Wire = { ...plainWire, lineFeed: 'by version', rankOf: mergedRank }
 
-export const mimir = (options: BackendOptions): Backend<RangeQuery, PromqlReason> =>
+export const mimir = (options: BackendOptions): MatrixBackend =>
   matrixBackend({
     name: 'mimir',
     ...{ flavour, isQuestionHeader },

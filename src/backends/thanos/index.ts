@@ -3,10 +3,7 @@
  * all answer returns a partial answer, with a warning. Requests for parts want all or nothing
  * (`partial_response=false`).
  */
-import type { Backend } from '../backend.ts'
-import { matrixBackend } from '../matrix/backend.ts'
-import type { RangeQuery } from '../matrix/plan.ts'
-import type { PromqlReason } from '../matrix/reasons.ts'
+import { type MatrixBackend, matrixBackend } from '../matrix/backend.ts'
 import { plainWire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { createPlanner, isQuestionHeader, type ThanosOptions } from './plan.ts'
@@ -14,7 +11,7 @@ import { createPlanner, isQuestionHeader, type ThanosOptions } from './plan.ts'
 const executionMembers = ['analysis']
 const wire = { ...plainWire, executionMembers }
 
-export const thanos = (options: ThanosOptions): Backend<RangeQuery, PromqlReason> =>
+export const thanos = (options: ThanosOptions): MatrixBackend =>
   matrixBackend({
     name: 'thanos',
     ...{ flavour, isQuestionHeader },

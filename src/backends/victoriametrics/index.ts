@@ -2,11 +2,8 @@
  * VictoriaMetrics: range queries over Prometheus' HTTP API. Requests for parts have `nocache=1`: otherwise windows of 50
  * points and more are aligned to the step, and parts would lie on another grid than the whole.
  */
-import type { Backend } from '../backend.ts'
 import type { BackendOptions } from '../kind.ts'
-import { matrixBackend } from '../matrix/backend.ts'
-import type { RangeQuery } from '../matrix/plan.ts'
-import type { PromqlReason } from '../matrix/reasons.ts'
+import { type MatrixBackend, matrixBackend } from '../matrix/backend.ts'
 import { plainWire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { indexRank, orderOf } from './label-order.ts'
@@ -16,7 +13,7 @@ const executionMembers = ['stats']
 const byNames = { ...plainWire, executionMembers, hasPartialFlag: true, hasShortInstants: true }
 const byIndex = { ...byNames, rankOf: indexRank }
 
-export const victoriametrics = (options: BackendOptions): Backend<RangeQuery, PromqlReason> =>
+export const victoriametrics = (options: BackendOptions): MatrixBackend =>
   matrixBackend({
     name: 'victoriametrics',
     flavour,

@@ -4,6 +4,7 @@
  * has run out are removed at the revision that was read, so that only one node adopts them.
  */
 import { hash } from 'node:crypto'
+import { noBytes } from '../../core/bytes.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import {
   type Cell,
@@ -135,8 +136,6 @@ export class EvidenceRows {
     return { ...draft, v: schema, collectAt: Math.ceil((this.#options.clock.now() + keepMs) / 1000) }
   }
 }
-
-const noBytes = new Uint8Array(0)
 
 /** Undefined where it is none that this version understands. */
 function evidenceIn(sk: string, { kind, rev, value, attributes = {} }: Cell): StoredEvidence | undefined {

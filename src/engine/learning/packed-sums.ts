@@ -2,6 +2,7 @@
  * Sums of evidence as bytes: only runs that are not zero, because most shapes are seen at a few ages. A run is the index of its
  * first sum and their number (16 bits each), then the sums (32-bit floats); all little-endian.
  */
+import { bufferOf } from '../../core/bytes.ts'
 
 const runHeaderBytes = 4
 const sumBytes = 4
@@ -31,7 +32,7 @@ function packRun(sums: Float64Array, from: number, to: number): Buffer {
 /** Undefined where the bytes are not sums of this length. */
 export function unpackSums(value: Uint8Array, length: number): Float64Array | undefined {
   if (!Number.isInteger(length) || length < 0 || length > maxSums) return undefined
-  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  const bytes = bufferOf(value)
   const sums = new Float64Array(length)
   let at = 0
   let next = 0

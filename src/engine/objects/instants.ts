@@ -5,7 +5,6 @@
  */
 import type { HeaderList } from '../../backends/backend.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
-import type { Budget } from '../../core/budget.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import { keptHeaders } from '../kept-headers.ts'
@@ -47,7 +46,12 @@ export class Instants {
   constructor(options: WholeCacheOptions, fetcher: WholeFetcher) {
     this.#options = options
     this.#fetcher = fetcher
-    this.#last = lastAnswers(options.budget)
+    const { budget } = options
+    this.#last = new BoundedMap<string, StoredInstant>({
+      maxWeight: budget.limit * share,
+      weightOf: sizeOf,
+      budget,
+    })
   }
 
   serve(trip: WholeTrip, at: EpochMs): MaybePromise<Answer> {
@@ -118,7 +122,7 @@ export class Instants {
     if (size > budget.limit * share) return
     this.#last.delete(key)
     // Never at the cost of buckets: an instant query is repeated anyway.
-    if (budget.used + size > budget.limit || !budget.reserve(size)) return
+    if (budget.used + size > budget.limit) return
     this.#last.set(key, {
       ...{ at, generatedAt, body },
       headers: keptHeaders(headers, backend.capabilities),
@@ -209,16 +213,3 @@ interface Taken {
 const laterDetail = (ms: number): string => `instant.within: evaluated ${ms} ms before the requested time`
 
 const sizeOf = ({ body }: Pick<StoredInstant, 'body'>): number => body.length + overhead
-
-function lastAnswers(budget: Budget): BoundedMap<string, StoredInstant> {
-  const last = new BoundedMap<string, StoredInstant>({
-    maxWeight: budget.limit * share,
-    weightOf: sizeOf,
-    onRemoved: (bytes) => budget.release(bytes),
-  })
-  budget.onPressure(
-    (bytes) => last.evictTo(last.weight - bytes),
-    () => last.weight,
-  )
-  return last
-}

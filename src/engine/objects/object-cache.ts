@@ -4,13 +4,14 @@
  * join, and between nodes under a lease (regeneration.ts). Fresh objects of this process are served without a read from
  * the store.
  */
+import type { MapBudget } from '../../core/bounded-map.ts'
 import { type Clock, type EpochMs, systemClock } from '../../core/clock.ts'
 import type { Cells } from '../../stores/cells.ts'
 import { guardedCells, StoreGuard } from '../../stores/guard.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import { everythingSk, Generations, keySk, tagSk } from './generations.ts'
 import { type Looked, Lookups, newest } from './lookups.ts'
-import { NearObjects, type ObjectBudget, type StoredObject } from './near-objects.ts'
+import { type NearObjects, nearObjects, type StoredObject } from './near-objects.ts'
 import { nothingKept, termsMs } from './object-clocks.ts'
 import { ObjectLeases } from './object-lease.ts'
 import { escapedTenant, hashOf, nameOf } from './object-names.ts'
@@ -37,7 +38,7 @@ export interface ObjectCacheOptions {
   /** The number of objects in this process; 10 000 by default. */
   readonly maxObjects?: number
   /** Memory that others take from too. */
-  readonly budget?: ObjectBudget
+  readonly budget?: MapBudget
   /** Larger bodies are served and not stored; 8 MiB by default. */
   readonly maxObjectBytes?: number
   /** An invalidation by another node is noticed after this at the latest, while the store answers; 5 s by default. */
@@ -92,7 +93,7 @@ class Objects implements ObjectCache {
     const { waitSeconds = leaseSeconds + 5 } = options
     const cells = given && limited(given, clock, timeoutSeconds)
     this.#clock = clock
-    this.#near = new NearObjects({ maxBytes, maxObjects, budget: options.budget })
+    this.#near = nearObjects({ maxBytes, maxObjects, budget: options.budget })
     this.#rows = cells && new ObjectRows(cells)
     this.#generations = new Generations({ cells, clock, noticeMs: noticeSeconds * 1000 })
     this.#view = new ObjectView(clock, this.#generations)

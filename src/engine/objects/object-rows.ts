@@ -5,6 +5,7 @@
  */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
+import { fieldsIn } from '../../core/json-object.ts'
 import {
   type Cell,
   type CellAttributes,
@@ -181,13 +182,9 @@ const attributesOf = (version: Version): CellAttributes => ({
 
 /** Undefined where another version of the program wrote it. */
 function metaIn({ value, rev }: Cell): Meta | undefined {
-  try {
-    const { current, previous } = JSON.parse(Buffer.from(value).toString()) as Partial<Meta>
-    if (!isVersion(current) || !Array.isArray(previous)) return undefined
-    return { current, previous: previous.filter(isVersion), rev }
-  } catch {
-    return undefined
-  }
+  const { current, previous } = fieldsIn(value)
+  if (!isVersion(current) || !Array.isArray(previous)) return undefined
+  return { current, previous: previous.filter(isVersion), rev }
 }
 
 function isVersion(given: unknown): given is Version {

@@ -4,7 +4,7 @@
  * recently requested shapes are dropped, and for them only the age of a bucket is known.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
-import type { Budget } from '../../core/budget.ts'
+import { type Budget, BudgetShare } from '../../core/budget.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Interval, lengthOf } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
@@ -32,13 +32,12 @@ interface Page extends Interval {
 }
 
 export class ShadowLedger {
-  readonly #budget: Budget
   readonly #pages: BoundedMap<Key, Page>
 
   constructor(budget: Budget) {
-    this.#budget = budget
-    const onRemoved = (bytes: number) => budget.release(bytes)
-    this.#pages = new BoundedMap({ maxWeight: maxBytes, weightOf: bytesOf, onRemoved })
+    // Through a share, of which the budget evicts nothing for others.
+    const share = new BudgetShare(budget, maxBytes)
+    this.#pages = new BoundedMap({ maxWeight: maxBytes, weightOf: bytesOf, budget: share })
   }
 
   get bytes(): number {
@@ -95,14 +94,9 @@ export class ShadowLedger {
   /** A page that has room for an interval, with its earlier content; undefined where there is no memory for it. */
   #pageFor(key: Key, interval: Interval): Page | undefined {
     const old = this.#pages.get(key)
-    this.#pages.delete(key)
     const isKept = old !== undefined && lengthOf(union(old, interval)) <= maxSpan
     const page = isKept ? grown(old, union(old, interval)) : newPage(interval)
-    const bytes = bytesOf(page)
-    this.#pages.evictTo(maxBytes - bytes)
-    if (!this.#budget.reserve(bytes)) return undefined
-    this.#pages.set(key, page)
-    return page
+    return this.#pages.set(key, page).get(key)
   }
 }
 

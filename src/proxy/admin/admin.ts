@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { scheduler } from 'node:timers/promises'
 import type { WireRequest } from '../../backends/backend.ts'
+import { noBytes } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
@@ -149,8 +150,6 @@ function pageAt(pages: Desk['pages'], path: string): Page | undefined {
   const folder = pages.get(path.slice(0, path.lastIndexOf('/') + 1))
   return pages.get(path) ?? (folder?.isFolder ? folder : undefined)
 }
-
-const noBytes = Buffer.alloc(0)
 
 /** Piece by piece: between two of them requests have their turn. */
 async function write(response: ServerResponse, { status, type, body, headers }: AdminAnswer): Promise<void> {

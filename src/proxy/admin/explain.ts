@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Flavour, Plan, WireRequest } from '../../backends/backend.ts'
 import type { WholePlan } from '../../backends/whole-answers.ts'
+import { type Fields, isObject } from '../../core/json-object.ts'
 import { validateHeaderName, validateHeaderValue } from '../../core/node-http.ts'
 import { type Explanation, explainBypass } from '../../engine/explain/explain.ts'
 import { explainWhole } from '../../engine/explain/explain-whole.ts'
@@ -151,14 +152,10 @@ function typeOf({ headers }: IncomingMessage, text: string): string {
   return type.startsWith(formType) && text.trimStart().startsWith('{') ? jsonType : type
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
 function readObject(text: string): { readonly fields: Fields } | { readonly mistake: string } {
   try {
     const fields: unknown = JSON.parse(text)
-    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) {
-      return { fields: fields as Fields }
-    }
+    if (isObject(fields)) return { fields }
     return { mistake: 'the body must be an object: a query, or method, path, search, headers, body' }
   } catch (error) {
     return { mistake: `the body is not JSON: ${(error as Error).message}` }

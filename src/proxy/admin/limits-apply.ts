@@ -1,4 +1,5 @@
 /** `/-/limits/apply`: sets the stored limits to those of a declaration, or only reports the changes. */
+import { jsonIn } from '../../core/json-object.ts'
 import { authorMistake } from '../../limits/audit.ts'
 import { type Applied, applyPlan, type Plan, type PlanItem, planOf } from '../../limits/declaration.ts'
 import { readDeclaration } from '../../limits/declaration-read.ts'
@@ -29,12 +30,9 @@ export interface DeclarationAnswer {
 
 export async function applyDeclaration(call: LimitsCall): Promise<AdminAnswer> {
   const { limits, parameters, access } = call
-  let given: unknown
-  try {
-    given = JSON.parse(call.body.toString())
-  } catch {
+  const given = jsonIn(call.body)
+  if (given === undefined)
     return mistake('the body is not JSON; expected an object with limits, resources, entities')
-  }
   const declared = readDeclaration(given)
   if ('mistake' in declared) return mistake(declared.mistake)
   const author = authorOf(call)

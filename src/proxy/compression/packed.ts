@@ -27,16 +27,7 @@ export class PackedAnswers {
 
   constructor(budget: Budget) {
     this.#budget = budget
-    const kept = new BoundedMap<string, Buffer>({
-      maxWeight: budget.limit * share,
-      weightOf: sizeOf,
-      onRemoved: (bytes) => budget.release(bytes),
-    })
-    budget.onPressure(
-      (bytes) => kept.evictTo(kept.weight - bytes),
-      () => kept.weight,
-    )
-    this.#kept = kept
+    this.#kept = new BoundedMap({ maxWeight: budget.limit * share, weightOf: sizeOf, budget })
   }
 
   /** The answer in this packing. */
@@ -73,11 +64,10 @@ export class PackedAnswers {
     const size = sizeOf(packed, name)
     const most = this.#budget.limit * share
     if (this.#kept.has(name) || size > most) return
-    // Before room is reserved, so that evictions make room for it.
+    // Before the budget is looked at, so that evictions make room for it.
     this.#kept.evictTo(most - size)
     // Never at the cost of panes: a packed answer can be made again from them, not the other way round.
-    if (this.#budget.used + size > this.#budget.limit || !this.#budget.reserve(size)) return
-    this.#kept.set(name, packed)
+    if (this.#budget.used + size <= this.#budget.limit) this.#kept.set(name, packed)
   }
 }
 

@@ -4,6 +4,7 @@
  * ended since".
  */
 import type { EpochMs } from '../../core/clock.ts'
+import { fieldsIn } from '../../core/json-object.ts'
 import { type Cell, type CellDraft, type CellId, type Cells, unchangedSince } from '../../stores/cells.ts'
 import { type Mode, modes } from '../request/settings.ts'
 
@@ -62,12 +63,8 @@ const draftOf = (edited: SetModes): CellDraft => ({
 /** Entries that this version does not understand are left out. */
 function modesIn(cell: Cell | undefined): SetModes {
   if (cell === undefined) return {}
-  try {
-    const stored = JSON.parse(Buffer.from(cell.value).toString()) as Record<string, Partial<SetMode> | null>
-    return Object.fromEntries(Object.entries(stored).filter(([, entry]) => isSetMode(entry))) as SetModes
-  } catch {
-    return {}
-  }
+  const stored = Object.entries(fieldsIn(cell.value) as Record<string, Partial<SetMode> | null>)
+  return Object.fromEntries(stored.filter(([, entry]) => isSetMode(entry))) as SetModes
 }
 
 const isSetMode = (entry: Partial<SetMode> | null): boolean =>

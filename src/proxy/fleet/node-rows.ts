@@ -3,6 +3,7 @@
  * with its summary. The two are apart because the first is read regularly, and by every node, the second only on
  * request.
  */
+import { noBytes } from '../../core/bytes.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import {
   type Cell,
@@ -112,7 +113,6 @@ export class NodeRows {
   }
 }
 
-const noBytes = new Uint8Array(0)
 const maxNameChars = 200
 
 const attributesOf = ({ name, admin, version, pid, startedAt, beatAt }: NodeRow): CellAttributes => ({

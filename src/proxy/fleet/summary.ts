@@ -6,6 +6,7 @@
  */
 import { type Calendar, readCalendar } from '../../core/calendar.ts'
 import type { EpochMs } from '../../core/clock.ts'
+import { type Fields, fieldsIn, isObject } from '../../core/json-object.ts'
 import type { Figures, Mismatch } from '../../engine/shadow/log.ts'
 import type { MetricTotals } from '../../telemetry/metrics.ts'
 import type { ShapeRow } from '../../telemetry/shapes.ts'
@@ -82,12 +83,7 @@ function withFewExamples({ shadow, ...backend }: BackendSummary): BackendSummary
 
 /** Undefined where the row is no summary. */
 export function summaryIn(value: Uint8Array): NodeSummary | undefined {
-  let given: Fields
-  try {
-    given = fieldsOf(JSON.parse(Buffer.from(value).toString()))
-  } catch {
-    return undefined
-  }
+  const given = fieldsIn(value)
   if (typeof given['at'] !== 'number') return undefined
   return {
     at: numberOf(given['at']),
@@ -98,10 +94,7 @@ export function summaryIn(value: Uint8Array): NodeSummary | undefined {
   }
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {})
 
 const numberOf = (value: unknown): number =>
   typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : 0

@@ -3,6 +3,7 @@
  * not.
  */
 import type { Readable } from 'node:stream'
+import { noBytes } from '../../core/bytes.ts'
 import { IncomingMessage } from '../../core/node-http.ts'
 import { TappedMessage } from '../../core/runtime.ts'
 import type { Arrival, Arrivals } from './arrivals.ts'
@@ -126,8 +127,6 @@ function gatherStream(message: IncomingMessage, gatherer: Gatherer): void {
   message.on('data', receive).on('end', () => gatherer.end())
   message.on('close', () => gatherer.gone())
 }
-
-const noBytes = Buffer.alloc(0)
 
 /** A longer body is passed on while it arrives. */
 const maxSmallBodyBytes = 1024 * 1024

@@ -3,9 +3,9 @@
  * takes `cost` and `points`, for its actual queries to the database.
  */
 import type { Clock } from '../../core/clock.ts'
+import { andThen, type MaybePromise } from '../../core/maybe.ts'
 import type { Identity } from '../../engine/http/identity.ts'
 import type { Limiter, Permit, Refusal, Tokens } from '../../limits/limit.ts'
-import type { MaybePromise } from '../../stores/store.ts'
 import { quotaLimits } from '../../telemetry/labels.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { QuotaCounts } from './counts.ts'
@@ -65,8 +65,7 @@ export class Quota {
   admit(asker: Asker): MaybePromise<Admission> {
     const terms = this.#options.terms()!
     const ticket = new Ticket(this, terms, entityOf(terms.entity, asker, this.#options.partition()))
-    const taken = ticket.admit()
-    return taken instanceof Promise ? taken.then((late) => admission(ticket, late)) : admission(ticket, taken)
+    return andThen(ticket.admit(), (taken) => admission(ticket, taken))
   }
 
   /** Takes the token of a request, and counts the result, as `take` does. */
@@ -76,16 +75,14 @@ export class Quota {
     const outcome = this.#requests.take(ticket, (request) =>
       limiters.of(terms).acquire({ ...request, resource }),
     )
-    if (outcome instanceof Promise) return outcome.then((late) => this.#judge(terms, entity, late))
-    return this.#judge(terms, entity, outcome)
+    return andThen(outcome, (taken) => this.#judge(terms, entity, taken))
   }
 
   /** Takes tokens for a ticket, and counts the result. In a dry run a refusal becomes a permit. */
   take({ terms, entity }: Pick<Ticket, 'terms' | 'entity'>, consume: Tokens): MaybePromise<Permit | Refusal> {
     const { backend: resource, limiters } = this.#options
     const outcome = limiters.of(terms).acquire({ entity, resource, consume })
-    if (outcome instanceof Promise) return outcome.then((late) => this.#judge(terms, entity, late))
-    return this.#judge(terms, entity, outcome)
+    return andThen(outcome, (taken) => this.#judge(terms, entity, taken))
   }
 
   #judge(terms: QuotaTerms, entity: string, outcome: Permit | Refusal): Permit | Refusal {

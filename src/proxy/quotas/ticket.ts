@@ -1,8 +1,7 @@
 /** The quota of one admitted request: pays for its queries, and reports the remaining tokens in its response. */
+import { andThen, type MaybePromise } from '../../core/maybe.ts'
 import type { Charge, CostMeter, OverQuota, QueryCost } from '../../engine/cost.ts'
 import type { LimitStatus, Permit, Refusal, Tokens } from '../../limits/limit.ts'
-import { andThen } from '../../limits/maybe.ts'
-import type { MaybePromise } from '../../stores/store.ts'
 import type { Quota } from './quota.ts'
 import { rateLimitFields } from './rate-limit-fields.ts'
 import type { QuotaTerms } from './terms.ts'
@@ -39,7 +38,7 @@ export class Ticket implements CostMeter {
   }
 
   #noted(taken: MaybePromise<Permit | Refusal>): MaybePromise<Permit | Refusal> {
-    return taken instanceof Promise ? taken.then((late) => this.#note(late)) : this.#note(taken)
+    return andThen(taken, (outcome) => this.#note(outcome))
   }
 
   charge({ seconds, points }: QueryCost): MaybePromise<Charge | OverQuota> {

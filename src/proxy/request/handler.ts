@@ -3,6 +3,7 @@
  * Read `handle` from top to bottom; queries.ts has the rest of the way.
  */
 import type { WireRequest } from '../../backends/backend.ts'
+import { noBytes } from '../../core/bytes.ts'
 import { headerOf } from '../../core/headers.ts'
 import { climbingRefused, climbs } from '../../core/url.ts'
 import type { MaybePromise } from '../../stores/store.ts'
@@ -202,8 +203,6 @@ export class Handler {
     this.#own.refuse(outgoing, 'overloaded', 'no memory is left for the request; raise limits.memory')
   }
 }
-
-const noBytes = Buffer.alloc(0)
 
 /** Without a spread, which costs more than the rest of it. */
 const withBody = ({ method, path, search, headers }: Incoming, body: Uint8Array): WireRequest => ({

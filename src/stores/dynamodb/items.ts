@@ -5,6 +5,7 @@
 
 import { hash } from 'node:crypto'
 import type { WriteRequest } from '@aws-sdk/client-dynamodb'
+import { bufferOf } from '../../core/bytes.ts'
 import type { EpochSeconds } from '../cells.ts'
 import { inParallel } from '../rows/in-parallel.ts'
 import { throttledError } from './errors.ts'
@@ -19,7 +20,7 @@ const maxBatch = 4
 
 export const bytesIn = (item: Item, name: string): Buffer | undefined => {
   const bytes = item[name]?.B
-  return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return bytes && bufferOf(bytes)
 }
 
 export const numberIn = (item: Item, name: string): number | undefined =>

@@ -14,6 +14,7 @@
  */
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { noBytes } from '../../core/bytes.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { RowId } from '../rows/row-engine.ts'
@@ -25,8 +26,6 @@ export const shards = 16
 
 /** Above this many slices, the list of existing slices is read first. */
 const maxSlicesAsked = 64
-
-const nothing = Buffer.alloc(0)
 
 export const recordKey = Buffer.from([0])
 export const stampKey = Buffer.from([1])
@@ -50,7 +49,7 @@ export const isSliceKey = (sk: Buffer): boolean => sk[0] === slicePrefix[0]
 export const readSliceKey = (sk: Buffer): number => readBucket(sk, slicePrefix.length)
 
 export const rowSortKey = ({ from, buckets }: RowId): Buffer =>
-  Buffer.concat([bucketKey(nothing, from), Buffer.from([buckets])])
+  Buffer.concat([bucketKey(noBytes, from), Buffer.from([buckets])])
 
 export const readRowSortKey = (sk: Buffer): RowId => ({
   from: readBucket(sk, 0),
@@ -59,8 +58,8 @@ export const readRowSortKey = (sk: Buffer): RowId => ({
 
 /** The first and the last sort key of rows that begin in an interval: rows at its end have longer keys than the last. */
 export const rowBounds = ({ from, to }: Interval): readonly [Buffer, Buffer] => [
-  bucketKey(nothing, from),
-  bucketKey(nothing, to),
+  bucketKey(noBytes, from),
+  bucketKey(noBytes, to),
 ]
 
 export const partKey = (part: number): Buffer => Buffer.from([part >> 8, part & 0xff])

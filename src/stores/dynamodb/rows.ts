@@ -7,6 +7,7 @@
  * without charge, and a bucket is in four rows at most, one of each length.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
+import { noBytes } from '../../core/bytes.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
@@ -46,7 +47,6 @@ export interface DynamoDbRowsOptions {
 
 /** Slices that this process knows to be listed, over all keys. */
 const maxKnownSlices = 50_000
-const noBytes = Buffer.alloc(0)
 
 const notNewer = (TableName: string, clock: EpochMs) => ({
   TableName,

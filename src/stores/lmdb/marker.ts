@@ -7,6 +7,7 @@
  */
 import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fieldsIn } from '../../core/json-object.ts'
 import { dataFile, fileMode, lockFile } from './place.ts'
 
 export interface Host {
@@ -153,12 +154,8 @@ export class Markers {
 
 /** A marker without its content was lost on the way to the disk: only a machine that goes down does that. */
 function markerIn(file: string): Marker {
-  try {
-    const { bootId, beganAt } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Marker>
-    return { bootId: bootId ?? '?', beganAt: beganAt ?? '?' }
-  } catch {
-    return { bootId: '?', beganAt: '?' }
-  }
+  const { bootId, beganAt } = fieldsIn(textOf(file) ?? '') as Partial<Marker>
+  return { bootId: bootId ?? '?', beganAt: beganAt ?? '?' }
 }
 
 function textOf(file: string): string | undefined {

@@ -7,6 +7,7 @@
  * Percent signs and braces in PK are percent-encoded. `ttl` is when a cell may be collected, in seconds since 1970; the
  * server removes it a little later. All other times are milliseconds.
  */
+import { bufferOf } from '../../core/bytes.ts'
 import { levelsIn, levelsText } from '../bucket-text.ts'
 import { clocksFrom, namedClocks, reservedNames } from '../cell-names.ts'
 import type { Cell, CellAttributes } from '../cells.ts'
@@ -83,7 +84,7 @@ function fieldsOf(cell: Cell): Argument[] {
     ['kind', kind],
     ['v', v],
     ['rev', rev],
-    ['value', Buffer.from(value.buffer, value.byteOffset, value.byteLength)],
+    ['value', bufferOf(value)],
     ['levels', levels && levelsText(levels)],
     ['ttl', collectAt === 'never' ? undefined : collectAt],
     ...namedClocks(clocks),

@@ -1,5 +1,6 @@
 /** The messages of nodes that share a store after a write: the node, the key and the buckets. */
 import type { Interval } from '../../core/interval.ts'
+import { jsonIn } from '../../core/json-object.ts'
 import type { Key } from '../../core/key.ts'
 
 export interface News extends Interval {
@@ -12,13 +13,10 @@ export const encodeNews = ({ node, key, from, to }: News): Buffer =>
 
 /** Undefined for messages of another release, and for anything else that arrives on the same channel. */
 export function decodeNews(bytes: Buffer): News | undefined {
-  try {
-    const [node, key, from, to] = JSON.parse(bytes.toString()) as unknown[]
-    if (typeof node !== 'string' || typeof key !== 'string') return undefined
-    return Number.isSafeInteger(from) && Number.isSafeInteger(to)
-      ? { node, key, from: from as number, to: to as number }
-      : undefined
-  } catch {
-    return undefined
-  }
+  const given = jsonIn(bytes)
+  const [node, key, from, to]: unknown[] = Array.isArray(given) ? given : []
+  if (typeof node !== 'string' || typeof key !== 'string') return undefined
+  return Number.isSafeInteger(from) && Number.isSafeInteger(to)
+    ? { node, key, from: from as number, to: to as number }
+    : undefined
 }

@@ -7,8 +7,9 @@ import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { type Interval, type Intervals, isEmpty, nothing } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
+import { andThen, type MaybePromise } from '../../core/maybe.ts'
 import { measure, type Pane } from '../../core/pane.ts'
-import type { Entry, Found, MaybePromise, ShapeRecord, Store } from '../../stores/store.ts'
+import type { Entry, Found, ShapeRecord, Store } from '../../stores/store.ts'
 import { clip, gapIn, layLoosely } from '../../stores/tile.ts'
 import { fromShared, type SharedPane, toShared } from '../shared-pane.ts'
 import type { StoreName, ToMainThread, ToReplica } from './messages.ts'
@@ -125,8 +126,7 @@ export class Replica {
       const gap = gapIn(near?.panes ?? [], interval)
       return gap === undefined ? near : this.#read(store, key, { interval, stale: [gap] })
     }
-    const near = this.#near(store, key, interval)
-    return near instanceof Promise ? near.then(readOn) : readOn(near)
+    return andThen(this.#near(store, key, interval), readOn)
   }
 
   /** The panes here, including writes that the main thread has not confirmed yet. */

@@ -1,5 +1,5 @@
-import type { Cells } from '../stores/cells.ts'
-import type { MaybePromise } from '../stores/store.ts'
+import type { MaybePromise } from '../core/maybe.ts'
+import type { Cells } from './cells.ts'
 
 /** Cells whose operations are all carried out by `run`, which may let them fail, delay or watch them. */
 export const cellsThrough = (
@@ -16,10 +16,3 @@ export const cellsThrough = (
   publish: (changes) => run(() => cells.publish(changes)),
   close: () => cells.close(),
 })
-
-/** Cells that answer at once, or throw while the store is down. */
-export const failingCells = (cells: Cells, isDown: () => boolean): Cells =>
-  cellsThrough(cells, (operation) => {
-    if (isDown()) throw new Error('the store is down')
-    return operation()
-  })
