@@ -1,6 +1,7 @@
 /** Whether the intervals of the measured staleness cover the truth, in many runs. */
-import { covers, isMeasured } from '../../src/testing/staleness-report.ts'
+
 import type { StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
+import { covers, isMeasured } from '../../src/testing/staleness-report.ts'
 import { ageGroups } from '../../src/testing/staleness-tally.ts'
 import { warmUpHours } from './suites.ts'
 

@@ -1,6 +1,7 @@
 /** Runs that differ by their seed alone, as one row. */
-import { covers, freeStaleness, isMeasured } from '../../src/testing/staleness-report.ts'
+
 import type { PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
+import { covers, freeStaleness, isMeasured } from '../../src/testing/staleness-report.ts'
 import { ageGroups, byGroup } from '../../src/testing/staleness-tally.ts'
 
 export interface Row {

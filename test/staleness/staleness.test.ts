@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ChangeModelName } from '../../src/testing/change-models.ts'
-import { covers, freeStaleness, isMeasured } from '../../src/testing/staleness-report.ts'
 import type { PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
+import { covers, freeStaleness, isMeasured } from '../../src/testing/staleness-report.ts'
 import { simulateStaleness } from '../../src/testing/staleness-simulation.ts'
 import { ageGroups } from '../../src/testing/staleness-tally.ts'
 
