@@ -4,24 +4,15 @@ import { Budget } from '../core/budget.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
 import { CellClaims } from '../engine/cell-claims.ts'
-import type { Claims } from '../engine/claims.ts'
 import type { CostMeter } from '../engine/cost.ts'
 import type { ExplainedRequest, Explanation } from '../engine/explain/explain.ts'
 import { IntervalCache } from '../engine/interval-cache.ts'
 import type { BackgroundCounts } from '../engine/learning/counts.ts'
 import type { Sampling } from '../engine/learning/sampling.ts'
 import { Marks } from '../engine/marks.ts'
-import type { Upstream } from '../engine/ports.ts'
 import { Purge } from '../engine/purge/purge.ts'
 import { ShadowLog } from '../engine/shadow/log.ts'
-import type {
-  Answer,
-  Client,
-  Demands,
-  IntervalCacheOptions,
-  ProbeOptions,
-  TrailingEmpty,
-} from '../engine/trip.ts'
+import type { Answer, Client, Demands, IntervalCacheOptions, TrailingEmpty } from '../engine/trip.ts'
 import type { Cells } from '../stores/cells.ts'
 import { guardedCells, StoreGuard } from '../stores/guard.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
@@ -29,7 +20,6 @@ import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
 import { type TieredStore, tieredStore } from '../stores/tiered.ts'
 import { ladder } from '../ttl/ladder.ts'
-import type { Learning } from '../ttl/learned/learning.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import { type CellQuery, cellBackend } from './cell-backend.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
@@ -39,19 +29,23 @@ import { patientClient, planOf, requestFor, rowsRequest, textOf } from './rig-re
 
 export const minuteMs = 60_000
 
-export interface RigOptions {
+/** Of the cache, where they differ from those of the rig. `budget` is shared with the wrapped store. */
+type CacheOption =
+  | 'coalescing'
+  | 'maxStaleMs'
+  | 'patienceMs'
+  | 'budget'
+  | 'claims'
+  | 'upstream'
+  | LearningOption
+type LearningOption = 'learning' | 'refreshesAhead' | 'probes'
+
+export interface RigOptions extends Partial<Pick<IntervalCacheOptions, CacheOption>> {
   readonly valueAt?: FakeDatabaseOptions['valueAt']
-  readonly coalescing?: boolean
-  readonly maxStaleMs?: number
-  readonly patienceMs?: { readonly slow: number; readonly down: number }
   /** Wraps the memory store, to let it fail, or to put another behind it. */
   readonly wrap?: (store: Store) => Store
   /** Where marks are kept. */
   readonly cells?: Cells
-  /** Instead of those in the cells of the far tier. */
-  readonly claims?: Claims
-  /** Shared with the wrapped store. */
-  readonly budget?: Budget
   /** Of another rig: a restart at the same time. */
   readonly clock?: FakeClock
   /** The backend takes ranges; see ranges-rig.ts. */
@@ -62,12 +56,6 @@ export interface RigOptions {
   readonly far?: Store
   /** Shared with other rigs. */
   readonly database?: FakeDatabase
-  /** Queried instead of the database. */
-  readonly upstream?: Upstream
-  /** Gives policies, and observes refetches, where the policy in force learns. */
-  readonly learning?: Learning
-  readonly refreshesAhead?: boolean
-  readonly probes?: ProbeOptions
   readonly trailingEmpty?: TrailingEmpty
 }
 
