@@ -1,5 +1,4 @@
 /** The report of shadow mode as people read it. */
-import type { BackendView } from '../proxy/admin/shadow.ts'
 import {
   type Colour,
   counted,
@@ -12,10 +11,55 @@ import {
   texts,
 } from './text.ts'
 
-type MismatchView = BackendView['mismatches'][number]
+export interface ShadowBucket {
+  readonly at: string
+  readonly fetchedAt?: string
+  readonly ageMs?: number
+  readonly columns?: readonly string[]
+  readonly cached?: string | null
+  readonly direct?: string | null
+}
+
+export interface ShadowMismatch {
+  readonly id: number | string
+  readonly at: string
+  readonly backend: string
+  readonly text: string
+  readonly window?: { readonly from: string; readonly to: string; readonly step?: number | string }
+  readonly cause: string
+  readonly sentence: string
+  readonly buckets?: readonly ShadowBucket[]
+  readonly cachedBytes?: number
+  readonly directBytes?: number
+  /** Only in the answer about one. */
+  readonly cached?: string | null
+  readonly direct?: string | null
+}
+
+export interface ShadowBackend {
+  readonly backend: string
+  readonly mode: string
+  readonly since?: string
+  readonly comparisons: number
+  readonly equal: number
+  readonly explained: number
+  readonly unexplained: number
+  readonly skipped?: Readonly<Record<string, number>>
+  readonly causes?: Readonly<Record<string, number>>
+  readonly verdict: string
+  readonly sentence: string
+  readonly wouldBe?: Readonly<Record<string, number>>
+  readonly mismatches?: readonly ShadowMismatch[]
+  /** Where it is about several. */
+  readonly nodes?: readonly NodeFindings[]
+}
+
+interface NodeFindings extends Pick<ShadowBackend, 'mode' | 'comparisons' | 'unexplained'> {
+  readonly node: string
+}
 
 export interface ShadowReport {
-  readonly backends: readonly BackendView[]
+  readonly backends: readonly ShadowBackend[]
   /** Why nodes may be missing. */
   readonly note?: string
 }
@@ -23,10 +67,10 @@ export interface ShadowReport {
 const verdictColours: Readonly<Record<string, Colour>> = { safe: 'green', wait: 'yellow', unsafe: 'red' }
 
 /** Others give no information about the safety of a cache. */
-export const isCompared = ({ mode, comparisons }: BackendView): boolean =>
+export const isCompared = ({ mode, comparisons }: ShadowBackend): boolean =>
   /\bshadow\b/.test(mode) || comparisons > 0
 
-export function reportLines(backends: readonly BackendView[], look: Look): string[] {
+export function reportLines(backends: readonly ShadowBackend[], look: Look): string[] {
   const lines = backends.flatMap((backend, i) => [
     ...(i === 0 ? [] : ['']),
     ...(isCompared(backend) ? backendLines(backend, look) : [idleLine(backend)]),
@@ -34,57 +78,58 @@ export function reportLines(backends: readonly BackendView[], look: Look): strin
   return backends.some(isCompared) ? lines : [...lines, 'Begin with: windowpane mode <backend> shadow']
 }
 
-const idleLine = ({ backend, mode }: BackendView): string =>
+const idleLine = ({ backend, mode }: ShadowBackend): string =>
   `${oneLine(backend)}: mode ${mode}; nothing was compared.`
 
-function backendLines(report: BackendView, look: Look): string[] {
+function backendLines(report: ShadowBackend, look: Look): string[] {
   const paint = painter(look)
   const { backend, mode, since, verdict, comparisons, equal, explained, unexplained } = report
   const causes = countsOf(report.causes)
   const skipped = countsOf(report.skipped)
   const wouldBe = countsOf(report.wouldBe)
   return [
-    `${oneLine(backend)}: ${paint(verdict.toUpperCase(), verdictColours[verdict] ?? 'grey')}  mode ${mode} since ${since}`,
+    `${oneLine(backend)}: ${paint(verdict.toUpperCase(), verdictColours[verdict] ?? 'grey')}  mode ${mode}${since === undefined ? '' : ` since ${since}`}`,
     oneLine(report.sentence),
     `  ${counted(comparisons, 'comparison')}: ${equal} equal, ${explained} explained, ${unexplained} unexplained`,
     ...nodeLines(report),
     ...(causes === '' ? [] : [`  causes: ${causes}`]),
     ...(skipped === '' ? [] : [`  not compared: ${skipped}`]),
     ...(wouldBe === '' ? [] : [`  would have been: ${wouldBe}`]),
-    ...report.mismatches.flatMap((mismatch) => ['', ...mismatchLines(mismatch, look)]),
+    ...(report.mismatches ?? []).flatMap((mismatch) => ['', ...mismatchLines(mismatch, look)]),
   ]
 }
 
-const nodeLines = ({ nodes = [] }: BackendView): string[] =>
+const nodeLines = ({ nodes = [] }: ShadowBackend): string[] =>
   nodes.map(
     ({ node, mode, comparisons, unexplained }) =>
       `  node ${oneLine(node)}: mode ${oneLine(mode)}, ${counted(comparisons, 'comparison')}, ${unexplained} unexplained`,
   )
 
-const countsOf = (counts: Readonly<Record<string, number>>): string =>
+const countsOf = (counts: Readonly<Record<string, number>> = {}): string =>
   Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${count} ${name}`)
     .join(', ')
 
-export function mismatchLines(mismatch: MismatchView, look: Look): string[] {
-  const { id, at, backend, text, window, cause, sentence, buckets } = mismatch
+export function mismatchLines(mismatch: ShadowMismatch, look: Look): string[] {
+  const { id, at, backend, text, window, cause, sentence, buckets = [] } = mismatch
   const lines = [
-    `mismatch ${oneLine(id)} at ${at}, ${oneLine(backend)}: ${oneLine(cause)}`,
+    `mismatch ${oneLine(String(id))} at ${at}, ${oneLine(backend)}: ${oneLine(cause)}`,
     `  ${oneLine(text)}`,
-    `  window ${window.from} – ${window.to}, step ${stepText(window.step)}`,
+    ...(window === undefined ? [] : [`  window ${window.from} – ${window.to}${stepText(window.step)}`]),
     `  ${oneLine(sentence)}`,
     ...(buckets.length === 0 ? [] : bucketLines(buckets)),
   ]
   return fitted(lines, look)
 }
 
-const stepText = (step: number | string): string => (typeof step === 'number' ? `${step} ms` : step)
+const stepText = (step: number | string | undefined): string =>
+  step === undefined ? '' : `, step ${typeof step === 'number' ? `${step} ms` : step}`
 
-function bucketLines(buckets: MismatchView['buckets']): string[] {
-  const rows = buckets.map(({ at, ageMs, cached, direct, columns }) => [
+function bucketLines(buckets: readonly ShadowBucket[]): string[] {
+  const rows = buckets.map(({ at, fetchedAt, ageMs, cached, direct, columns = [] }) => [
     `  ${at}`,
-    `${(ageMs / 1000).toFixed(1)} s before`,
+    ageMs === undefined ? (fetchedAt ?? '') : `${(ageMs / 1000).toFixed(1)} s before`,
     valueText(cached),
     valueText(direct),
     columns.map(oneLine).join(' '),
@@ -92,4 +137,5 @@ function bucketLines(buckets: MismatchView['buckets']): string[] {
   return tableLines(texts('  bucket', 'fetched', 'cached', 'direct', 'columns'), rows)
 }
 
-const valueText = (value: string): string => (value === '' ? 'nothing' : shorten(oneLine(value), 40))
+const valueText = (value: string | null | undefined): string =>
+  value == null || value === '' ? 'nothing' : shorten(oneLine(value), 40)

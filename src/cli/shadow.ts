@@ -1,9 +1,14 @@
 /** `windowpane shadow`: whether the cache's answers equal the database's, and where they did not. */
-import type { MismatchWithBodies } from '../proxy/admin/shadow.ts'
 import { type AdminClient, adminFlags, fetchJson, findAdmin, nodeFlag, parametersOf } from './admin-client.ts'
 import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
 import { exitCode, Failure } from './exit-codes.ts'
-import { isCompared, mismatchLines, reportLines, type ShadowReport } from './shadow-text.ts'
+import {
+  isCompared,
+  mismatchLines,
+  reportLines,
+  type ShadowMismatch,
+  type ShadowReport,
+} from './shadow-text.ts'
 import { oneLine, withoutControls } from './text.ts'
 
 const words = {
@@ -38,7 +43,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
     throw new Misuse('--only is cached or direct')
   const admin = await findAdmin(given, io)
   if (!isShow) return report(admin, given)
-  const mismatch = await fetchJson<MismatchWithBodies>(admin, `/-/shadow/${encodeURIComponent(id)}`)
+  const mismatch = await fetchJson<ShadowMismatch>(admin, `/-/shadow/${encodeURIComponent(id)}`)
   if (only === undefined) io.out(given.has('json') ? json(mismatch) : mismatchText(mismatch, io))
   else io.out(bodyText(mismatch, only, io))
   return exitCode.ok
@@ -71,23 +76,24 @@ function verdictCode(verdicts: readonly string[]): number {
 }
 
 /** The bytes as they were: for a file, or a program that compares. */
-function bodyText(mismatch: MismatchWithBodies, which: Side, io: CommandIo): string {
+function bodyText(mismatch: ShadowMismatch, which: Side, io: CommandIo): string {
   const text = mismatch[which]
-  if (text === null) throw new Failure(exitCode.failed, `the ${which} body was too large to be kept`)
+  if (text == null) throw new Failure(exitCode.failed, `the ${which} body was too large to be kept`)
   return io.terminal === undefined ? text : `${withoutControls(text)}\n`
 }
 
-function mismatchText(mismatch: MismatchWithBodies, io: CommandIo): string {
+function mismatchText(mismatch: ShadowMismatch, io: CommandIo): string {
   const bodies = (['cached', 'direct'] as const).flatMap((which) => bodyLines(which, mismatch))
   return `${[...mismatchLines(mismatch, io), ...bodies].join('\n')}\n`
 }
 
 type Side = 'cached' | 'direct'
 
-function bodyLines(which: Side, mismatch: MismatchWithBodies): string[] {
+function bodyLines(which: Side, mismatch: ShadowMismatch): string[] {
   const text = mismatch[which]
-  const bytes = mismatch[`${which}Bytes`]
-  return ['', `${which} (${bytes} bytes):`, text === null ? 'too large to be kept' : withoutControls(text)]
+  const bytes = which === 'cached' ? mismatch.cachedBytes : mismatch.directBytes
+  const size = bytes === undefined ? '' : ` (${bytes} bytes)`
+  return ['', `${which}${size}:`, text == null ? 'too large to be kept' : withoutControls(text)]
 }
 
 export const shadow: Command = { words, run }

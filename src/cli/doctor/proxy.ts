@@ -5,7 +5,7 @@ import { version } from '../../version.ts'
 import { type AdminClient, type AdminReply, askAdmin, fetchJson } from '../admin-client.ts'
 import { Failure, orFailure } from '../exit-codes.ts'
 import { type ProxyStatus, proxyText, type UpstreamStatus } from '../proxy-identity.ts'
-import type { ShadowReport } from '../shadow-text.ts'
+import type { ShadowBackend, ShadowReport } from '../shadow-text.ts'
 import { bytesText, oneLine, secondsText } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
 import { readSamples, type Sample } from './samples.ts'
@@ -139,7 +139,7 @@ function segmentFindings(samples: readonly Sample[]): Finding[] {
 const dayMs = 86_400_000
 
 /** Shadow mode is a trial: left on, it has the costs of a cache without its use. */
-function modeFindings(backends: ShadowReport['backends'], status: ProxyStatus, now: number): Finding[] {
+function modeFindings(backends: readonly ShadowBackend[], status: ProxyStatus, now: number): Finding[] {
   return backends.flatMap(({ backend, mode, since, verdict }) => {
     const about = found(`mode ${backend}`)
     const heldBack = status.backends?.find(({ name }) => name === backend)?.heldBack

@@ -73,14 +73,8 @@ interface Findings {
   readonly node: string
   readonly mode: string
   readonly figures: Readonly<Figures>
-  readonly mismatches: readonly MismatchView[]
+  readonly mismatches: readonly object[]
 }
-
-/** `node` where there are several. */
-type MismatchView = ReturnType<typeof viewOfMismatch> & { readonly node?: string }
-
-/** What `/-/shadow` reports of one backend; `nodes` where it is about several. */
-export type BackendView = ReturnType<typeof viewOf> & Partial<Pick<ReturnType<typeof viewOfNodes>, 'nodes'>>
 
 const ownFindings = ({ log }: ShadowAccess, backend: string): Pick<Findings, 'figures' | 'mismatches'> => {
   const figures = log.report(backend)
@@ -110,7 +104,7 @@ function viewOf(
   backend: string,
   mode: string,
   { figures, mismatches }: Pick<Findings, 'figures' | 'mismatches'>,
-) {
+): object {
   const { comparisons, equal, explained, unexplained, skipped, causes, wouldBe } = figures
   const { verdict, sentence } = verdictOf(figures)
   return {
@@ -121,7 +115,7 @@ function viewOf(
 }
 
 /** Counts are added up; the verdict is about all of them. */
-function viewOfNodes(backend: string, findings: readonly Findings[]) {
+function viewOfNodes(backend: string, findings: readonly Findings[]): object {
   const figures = mergeFigures(findings.map((each) => each.figures))
   const mismatches = findings.flatMap((each) => each.mismatches)
   const modesThere = [...new Set(findings.map(({ mode }) => mode))]
@@ -134,14 +128,14 @@ function viewOfNodes(backend: string, findings: readonly Findings[]) {
 }
 
 /** Its buckets and bodies are at the node that has seen it. */
-const viewOfExample = (example: ShadowExample, node: string): MismatchView => ({
+const viewOfExample = (example: ShadowExample, node: string): object => ({
   ...viewOfMismatch({ ...example, ...nothingKept, id: `${example.id}@${node}` }),
   node,
 })
 
 const nothingKept = { buckets: [], cachedBytes: 0, directBytes: 0, cached: undefined, direct: undefined }
 
-function viewOfMismatch(mismatch: Mismatch) {
+function viewOfMismatch(mismatch: Mismatch): object {
   const { id, at, backend, text: query, window, cause, isExplained, sentence } = mismatch
   const { buckets, cachedBytes, directBytes } = mismatch
   return {
@@ -153,7 +147,7 @@ function viewOfMismatch(mismatch: Mismatch) {
   }
 }
 
-const viewOfBucket = ({ at, fetchedAt, ...rest }: BucketDifference) => ({
+const viewOfBucket = ({ at, fetchedAt, ...rest }: BucketDifference): object => ({
   at: iso(at),
   fetchedAt: iso(fetchedAt),
   ...rest,
@@ -164,16 +158,13 @@ function mismatchAt({ log }: ShadowAccess, { path }: AdminCall): AdminAnswer {
   const found = log.find(id)
   if (/^\d+(?:@|%40)/i.test(id)) return failure(404, atAnotherNode)
   if (found === undefined) return failure(404, notKept)
-  return json(viewWithBodies(found))
+  const { cached, direct } = found
+  return json({
+    ...viewOfMismatch(found),
+    cached: cached?.toString() ?? null,
+    direct: direct?.toString() ?? null,
+  })
 }
-
-export type MismatchWithBodies = ReturnType<typeof viewWithBodies>
-
-const viewWithBodies = (mismatch: Mismatch) => ({
-  ...viewOfMismatch(mismatch),
-  cached: mismatch.cached?.toString() ?? null,
-  direct: mismatch.direct?.toString() ?? null,
-})
 
 const atAnotherNode = 'another node has it: query the admin listener of that node for the number before the @'
 const notKept = 'there is no such mismatch, or it had to make room; /-/shadow lists them'
