@@ -4,6 +4,7 @@ import { usualAdminAddress } from '../config/checks.ts'
 import type { LoadedConfig, RefusedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { fileSentence } from '../core/file-error.ts'
+import { jsonIn } from '../core/json-object.ts'
 import { socketPathOf } from '../core/socket-address.ts'
 import { withoutCredentials } from '../core/url.ts'
 import type { CommandIo, FlagWords, Given } from './command.ts'
@@ -219,11 +220,9 @@ export async function fetchJson<T>(admin: AdminClient, path: string, request?: A
   const reply = await askAdmin(admin, path, request)
   const refusal = refusalOf(reply)
   if (refusal !== undefined) throw refusal
-  try {
-    return JSON.parse(reply.text) as T
-  } catch {
-    throw noWindowpane(admin)
-  }
+  const data = jsonIn(reply.text)
+  if (data === undefined) throw noWindowpane(admin)
+  return data as T
 }
 
 /** An answer that is none, as a failure with its remedy. */

@@ -1,4 +1,5 @@
 /** `windowpane limits plan|apply|diff FILE`: shows the changes of a declaration, or makes them. */
+import { fieldsIn } from '../core/json-object.ts'
 import type { DeclarationAnswer } from '../proxy/admin/limits-apply.ts'
 import { type AdminClient, askAdmin, findAdmin, posting, refusalOf } from './admin-client.ts'
 import { type CommandIo, type Given, json } from './command.ts'
@@ -37,16 +38,7 @@ export async function declare(order: DeclarationOrder, given: Given, io: Command
 /** A response about a partial success is an answer, too. */
 async function send(admin: AdminClient, path: string, declaration: unknown): Promise<DeclarationAnswer> {
   const reply = await askAdmin(admin, path, posting(declaration))
-  const answer = answerIn(reply.text)
-  if (answer !== undefined) return answer
+  const answer = fieldsIn(reply.text)
+  if (Array.isArray(answer['changes'])) return answer as unknown as DeclarationAnswer
   throw refusalOf(reply) ?? new Failure(exitCode.failed, 'the server there is no Windowpane')
-}
-
-function answerIn(text: string): DeclarationAnswer | undefined {
-  try {
-    const answer = JSON.parse(text) as Partial<DeclarationAnswer>
-    return Array.isArray(answer.changes) ? (answer as DeclarationAnswer) : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -12,6 +12,7 @@ import {
   parseDocument,
 } from 'yaml'
 import { fileSentence } from '../core/file-error.ts'
+import { jsonIn } from '../core/json-object.ts'
 import type { CommandIo } from './command.ts'
 import { exitCode, Failure } from './exit-codes.ts'
 import { oneLine } from './text.ts'
@@ -39,7 +40,7 @@ const tooLong = (name: string): Failure =>
   misused(`${oneLine(name)}: a declaration has at most ${maxBytes / 1024 / 1024} MiB`)
 
 function parsed(text: string, name: string): unknown {
-  const json = asJson(text)
+  const json = text.trimStart().startsWith('{') ? jsonIn(text) : undefined
   if (json !== undefined) return json
   const lines = new LineCounter()
   try {
@@ -55,15 +56,6 @@ function parsed(text: string, name: string): unknown {
     if (!(error instanceof Misplaced)) throw error
     const { line, col } = lines.linePos(error.offset)
     throw misused(`${oneLine(name)}:${line}:${col}: ${error.message}`)
-  }
-}
-
-function asJson(text: string): unknown {
-  if (!text.trimStart().startsWith('{')) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

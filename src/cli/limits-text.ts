@@ -2,7 +2,7 @@
 import type { Limit } from '../limits/limit.ts'
 import { rateText } from '../limits/limit-text.ts'
 import type { DeclarationAnswer, PlannedChange } from '../proxy/admin/limits-apply.ts'
-import type { LimitEntry } from '../proxy/admin/limits-views.ts'
+import type { LimitEntry, UsageView } from '../proxy/admin/limits-views.ts'
 import { type Colour, counted, numbers, oneLine, type Paint, secondsText, tableLines, texts } from './text.ts'
 
 export interface LimitsInForce {
@@ -11,15 +11,6 @@ export interface LimitsInForce {
   readonly parent?: string
   readonly source: string | null
   readonly limits: readonly (Limit & { readonly available: number; readonly ttl: number | 'none' })[]
-}
-
-export interface UsageEntry {
-  readonly start: string
-  readonly entity: string
-  readonly resource: string
-  readonly permits: number
-  readonly refusals: number
-  readonly tokens: Readonly<Record<string, number>>
 }
 
 export interface AuditEntry extends Omit<PlannedChange, 'action' | 'level'> {
@@ -102,7 +93,7 @@ export function diffText({ changes }: DeclarationAnswer, paint: Paint): string {
   )
 }
 
-export function usageText(entries: readonly UsageEntry[]): string {
+export function usageText(entries: readonly UsageView[]): string {
   if (entries.length === 0) return 'Nothing was used.\n'
   const rows = entries.map(({ start, entity, resource, permits, refusals, tokens }) => [
     ...[start.slice(0, 16).replace('T', ' '), oneLine(entity), oneLine(resource)],

@@ -12,7 +12,7 @@ import { adminAddress, readyAddress, runToEnd, startCommand } from './child.ts'
 const configuration = `quotas:
   entity: header:X-Scope-OrgID
   limits:
-    - { name: requests, capacity: 1000, refill: 10 }
+    - { name: requests, capacity: 1000, refill: 10, every: 1h }
 `
 
 async function start(t: TestContext, ...flags: string[]) {
@@ -44,11 +44,14 @@ test('limits of the configuration are shown with the remaining tokens and the co
   const before = await json('get', '--entity', 'team-a')
   assert.deepEqual([before.source, before.resource], ['system', 'main'])
   const [limit] = before.limits
-  assert.deepEqual([limit.name, limit.capacity, limit.available, limit.ttl], ['requests', 1000, 1000, 42_000])
+  assert.deepEqual(
+    [limit.name, limit.capacity, limit.available, limit.ttl],
+    ['requests', 1000, 1000, 2_520_000],
+  )
   assert.equal(await statusOf('team-a'), 200)
   const after = await json('get', '--entity', 'team-a')
   assert.equal(after.limits[0].available, 999)
-  assert.ok(after.limits[0].ttl > 41_900 && after.limits[0].ttl <= 42_001)
+  assert.ok(after.limits[0].ttl > 2_519_000 && after.limits[0].ttl <= 2_520_001)
 })
 
 for (const workers of [1, 2]) {

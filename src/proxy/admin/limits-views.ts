@@ -80,7 +80,9 @@ function readUsageQuery(parameters: URLSearchParams, now: number): UsageQuery | 
   return { kind, from, to: to + 1, ...namesIn(parameters) }
 }
 
-const viewOfUsage = ({ start, tokens, ...rest }: UsageInWindow): object => ({
+export type UsageView = ReturnType<typeof viewOfUsage>
+
+const viewOfUsage = ({ start, tokens, ...rest }: UsageInWindow) => ({
   start: iso(start),
   ...rest,
   tokens: Object.fromEntries(tokens),
