@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
 import { BoundedMap } from '../core/bounded-map.ts'
-import { systemClock as clock } from '../core/clock.ts'
+import { systemClock as clock, pause } from '../core/clock.ts'
 import { bodyOf } from '../proxy/front/body.ts'
 import { readTarget } from '../proxy/request/incoming.ts'
 import { ladder } from '../ttl/ladder.ts'
@@ -50,7 +50,7 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
   const answer = database.answer({ ...target, body })
   const id = request.headers[requestIdHeader]
   if (typeof id === 'string' && answer.question !== undefined) fetches.set(id, answer.question)
-  if (answer.costMs > 0) await new Promise<void>((resolve) => void clock.after(answer.costMs, resolve))
+  if (answer.costMs > 0) await pause(clock, answer.costMs)
   response.writeHead(answer.status, {
     'Content-Type': answer.status === 404 ? 'text/plain; charset=utf-8' : 'application/json',
     Vary: 'Accept-Encoding, Origin',

@@ -5,7 +5,7 @@
  * only save queries: buckets carry their own clocks, so that a holder which lost its lease can do no harm, and where
  * the store has no cells, or they fail, every node fetches for itself.
  */
-import type { Clock, EpochMs } from '../core/clock.ts'
+import { type Clock, type EpochMs, pause } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
 import { hullOf, type Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
@@ -187,7 +187,7 @@ class Lease {
     for (let until = leaseUntil; ; ) {
       const now = clock.now()
       const times = { waitedMs: now - began, flownMs: now - startedAt, expectedMs, leaseMs: until - now }
-      await new Promise<void>((resolve) => void clock.after(pollDelay(times), resolve))
+      await pause(clock, pollDelay(times))
       if (this.#isOver) return { outcome: 'waited', acceptFrom: startedAt }
       const row = await rows.read(wanted.key)
       const flight = row.flights.find((each) => each.token === token)

@@ -4,7 +4,7 @@
  * once, return short pages and lose acknowledged writes. For tests of the users of a store: each fault has a share of
  * the operations, which a test may change while it runs.
  */
-import type { Clock } from '../core/clock.ts'
+import { type Clock, pause } from '../core/clock.ts'
 import type { CellId, Cells } from '../stores/cells.ts'
 import { cellsThrough } from '../stores/cells-through.ts'
 import type { Found, MaybePromise, Store } from '../stores/store.ts'
@@ -135,7 +135,7 @@ export class Network {
     const maxMs = typeof maxDelayMs === 'number' ? maxDelayMs : maxDelayMs()
     if (delayMs !== undefined || maxMs > 0) {
       const delay = delayMs?.() ?? maxMs * this.#random()
-      await new Promise<void>((resolve) => void clock.after(delay, resolve))
+      await pause(clock, delay)
     } else for (let turns = wholeNumber(this.#random, 0, 5); turns > 0; turns--) await Promise.resolve()
   }
 }

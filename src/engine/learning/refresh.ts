@@ -10,7 +10,7 @@
  * is then sent when the epoch ends, and clients that come at the same moment join it.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
-import type { EpochMs } from '../../core/clock.ts'
+import { type EpochMs, pause } from '../../core/clock.ts'
 import type { LookupRules } from '../../core/coverage.ts'
 import { expiryOf } from '../../core/expiry.ts'
 import { endOf } from '../../core/grid.ts'
@@ -104,7 +104,7 @@ export class Refresher {
       const { intervals, laterAt } = await this.#lapsing(trip, when)
       await this.#fetch(trip, traffic, intervals)
       if (laterAt < Number.POSITIVE_INFINITY) {
-        await new Promise<void>((resolve) => void clock.after(laterAt - clock.now(), resolve))
+        await pause(clock, laterAt - clock.now())
         await this.#fetch(trip, traffic, (await this.#lapsing(trip, when)).intervals)
       }
     } catch {

@@ -4,7 +4,7 @@
  * so the last request of some shapes is kept for a while.
  */
 import { BoundedMap } from '../../core/bounded-map.ts'
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, pause } from '../../core/clock.ts'
 import {
   countOf,
   hullOf,
@@ -97,7 +97,7 @@ export class Sampling {
       const began = this.#clock.elapsed()
       for (const choice of choices) await this.#fetch(choice, refetches)
       const restMs = Math.max(0, began + gapMs - this.#clock.elapsed())
-      await new Promise<void>((resolve) => void this.#clock.after(restMs, resolve))
+      await pause(this.#clock, restMs)
       for (const choice of choices) await this.#fetch(choice, refetches)
       return sampledIn(refetches)
     } finally {

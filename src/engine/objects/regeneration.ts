@@ -2,7 +2,7 @@
  * Regenerates an object once, however many nodes want it: under its lease, or by waiting for its holder. Where the
  * store cannot be reached, this process renders for itself. A successful render is served whatever the store does.
  */
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import { type Clock, type EpochMs, pause } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
 import { newUuid } from '../../core/uuid.ts'
 import { pollDelay } from '../claim-polls.ts'
@@ -113,7 +113,7 @@ export class Regeneration {
     const { clock, waitMs } = this.#options
     const leaseMs = Math.max(0, until - clock.now())
     const delayMs = Math.min(pollDelay({ waitedMs, flownMs: 0, expectedMs: 0, leaseMs }), waitMs - waitedMs)
-    await new Promise<void>((resolve) => void clock.after(delayMs, resolve))
+    await pause(clock, delayMs)
   }
 
   async #read({ name }: Job): Promise<Meta | undefined> {

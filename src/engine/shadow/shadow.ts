@@ -8,6 +8,7 @@
 import type { Plan, Recomposed } from '../../backends/backend.ts'
 import { Reservation } from '../../core/budget.ts'
 import { calendarText } from '../../core/calendar.ts'
+import { pause } from '../../core/clock.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
 import { countOf, type Intervals, subtractAll } from '../../core/interval.ts'
 import { measure, type Pane } from '../../core/pane.ts'
@@ -147,7 +148,7 @@ export class Shadow {
     if (would.gaps.length > 0) void this.#store(trip, gap)
     if (this.#waiting >= maxWaiting) return 'busy'
     this.#waiting++
-    await new Promise<void>((resolve) => void this.#options.clock.after(0, resolve))
+    await pause(this.#options.clock, 0)
     this.#waiting--
     const skipped = this.#compare(trip, would, split)
     // An answer that is never stored must not replace a stored one.

@@ -2,9 +2,8 @@
  * Requests to one table. Requests that were throttled, met a transaction or got no response are sent again, within the
  * store's timeout. Problems with the table are reported to the operator from the outcomes.
  */
-import type { Clock, EpochMs } from '../../core/clock.ts'
+import { type Clock, type EpochMs, pause } from '../../core/clock.ts'
 import type { StoreCondition } from '../figures.ts'
-import { pause } from '../waiting.ts'
 import { type ErrorMeaning, meaningOf, textOf } from './errors.ts'
 import type { DynamoDbApi } from './library.ts'
 

@@ -1,8 +1,8 @@
 /** The two tables: how they are defined, created and found to be there. */
 import type { CreateTableCommandInput, ScalarAttributeType } from '@aws-sdk/client-dynamodb'
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, pause } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
-import { keepingAlive, pause } from '../waiting.ts'
+import { keepingAlive } from '../waiting.ts'
 import { meaningOf, textOf } from './errors.ts'
 import type { DynamoDbApi } from './library.ts'
 

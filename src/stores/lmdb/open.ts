@@ -1,8 +1,8 @@
 /** From a directory to an open file: is it a good place, how was the file left, does it open, is it worth compacting. */
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, pause } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
-import { keepingAlive, pause } from '../waiting.ts'
+import { keepingAlive } from '../waiting.ts'
 import { StoreFile } from './file.ts'
 import { looksWhole } from './inspect.ts'
 import { type LmdbLibrary, loadLibrary, nameOfError } from './library.ts'
