@@ -5,6 +5,7 @@
  * count of a key is kept also while the key is absent. A request counts for more where the entry is small: the cost of
  * a refetch hardly depends on its size. Every step is O(1).
  */
+import { hashOf } from '../../core/hash.ts'
 import type { Key } from '../../core/key.ts'
 
 interface Sized {
@@ -233,9 +234,7 @@ class Asked {
   }
 }
 
-/** FNV-1a: keys are hashes already. */
 function placeOf(key: Key): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
+  const hash = hashOf(key)
   return (hash ^ (hash >>> 15)) & (places - 1)
 }

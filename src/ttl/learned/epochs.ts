@@ -5,6 +5,7 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { Grid } from '../../core/grid.ts'
+import { hashOf } from '../../core/hash.ts'
 
 export interface Epochs {
   /** The shortest period. TTLs below two of them are not rounded. */
@@ -54,11 +55,4 @@ const phases = 2 ** 32
 export function phaseOf(shapeKey: string, { step, origin }: Pick<Grid, 'step' | 'origin'>): number {
   const steps = Math.max(1, Math.floor(phases / step))
   return origin + step * (hashOf(shapeKey) % steps)
-}
-
-/** FNV-1a. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return hash >>> 0
 }
