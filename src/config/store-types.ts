@@ -35,7 +35,7 @@ const meaning = `the type and its keys in one: ${storeUrlForms.map((form) => `\`
 
 const timeouts = { min: 10, max: 60_000 }
 const timeoutMeaning =
-  'the longest that a request waits for one operation of the store; a store that is slower for half of its operations, or three times in a row, is not used for a while'
+  'the longest that a request waits for one operation of the store; a store that is slower for half of its operations, or three times in a row, is not used for a while; writes of buckets, which no request waits for, may take ten times as long'
 
 /** Of every store that other nodes write to. */
 const remoteKeys = {

@@ -40,7 +40,7 @@ export class Far {
   readonly #options: FarOptions
   #queue: Job[] = []
   #queuedBytes = 0
-  #draining: Promise<void> | undefined
+  readonly #writing = new Set<Promise<void>>()
 
   constructor(store: Store, options: FarOptions) {
     this.#store = store
@@ -73,11 +73,12 @@ export class Far {
     }
     return new Promise((settle) => {
       this.#requeue({ key, entry, settle })
-      this.#draining ??= this.#drain()
+      // After the answer, not before it.
+      queueMicrotask(() => this.#fill())
     })
   }
 
-  /** Removes a key's buckets from the queue; waits for a write in progress. */
+  /** Removes a key's buckets from the queue; waits for writes in progress, unless they are slow. */
   async forget(key: Key, interval: Interval, fetchedUntil?: EpochMs): Promise<void> {
     const waiting = this.#queue
     this.#queue = []
@@ -86,15 +87,14 @@ export class Far {
       if (job.key === key) this.#requeueRest(job, cutOut([job.entry.pane], interval, fetchedUntil))
       else this.#requeue(job)
     }
-    await Promise.all(this.#writing)
+    await this.#options.guard.wait(Promise.all(this.#writing), undefined)
   }
 
   /** Resolves when nothing waits any more. */
   async idle(): Promise<void> {
-    await this.#draining
+    do await Promise.all(this.#writing)
+    while (this.#writing.size > 0)
   }
-
-  readonly #writing = new Set<Promise<void>>()
 
   #requeue(job: Job): void {
     this.#queue.push(job)
@@ -107,20 +107,17 @@ export class Far {
     for (const pane of others) this.#requeue({ key, entry: { ...entry, pane }, settle() {} })
   }
 
-  async #drain(): Promise<void> {
-    // After the answer, not before it.
-    await Promise.resolve()
-    while (this.#queue.length > 0 || this.#writing.size > 0) {
-      while (this.#queue.length > 0 && this.#writing.size < writesAtOnce) this.#begin(this.#queue.shift()!)
-      await Promise.race(this.#writing)
+  /** Begins writes that wait; each that ends begins the next. */
+  #fill(): void {
+    while (this.#queue.length > 0 && this.#writing.size < writesAtOnce) {
+      const job = this.#queue.shift()!
+      this.#queuedBytes -= measure(job.entry.pane)
+      const writing = this.#write(job).finally(() => {
+        this.#writing.delete(writing)
+        this.#fill()
+      })
+      this.#writing.add(writing)
     }
-    this.#draining = undefined
-  }
-
-  #begin(job: Job): void {
-    this.#queuedBytes -= measure(job.entry.pane)
-    const writing = this.#write(job).finally(() => this.#writing.delete(writing))
-    this.#writing.add(writing)
   }
 
   async #write({ key, entry, settle }: Job): Promise<void> {

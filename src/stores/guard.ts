@@ -1,6 +1,7 @@
 /**
  * The only path to a far store: every operation of its panes and cells is limited in time, measured, counted and
- * reported to the store's breaker here. While the breaker is open an operation fails at once and no request waits.
+ * reported to the store's breaker here. While the breaker is open an operation fails at once and no request waits. Writes of
+ * panes may take longer.
  */
 import type { Clock } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
@@ -20,6 +21,9 @@ export interface StoreGuardOptions {
   /** Called when the breaker leaves the closed state, and with nothing when it closes again. */
   readonly onTrouble?: ((trouble: StoreCondition | undefined) => void) | undefined
 }
+
+/** Times the budget of other operations: no request waits for a write of panes, and a slow disk is still read quickly. */
+const writePatience = 10
 
 export class StoreGuard {
   readonly breaker: Breaker
@@ -44,11 +48,17 @@ export class StoreGuard {
     return { state: 'open', trouble: 'failing', detail }
   }
 
+  /** Waits for something that is no operation of its own no longer than for one; `otherwise` where it fails or is late. */
+  wait<T>(pending: Promise<T>, otherwise: T): Promise<T> {
+    const { clock, timeoutMs } = this.#options
+    return inTime(pending, clock, timeoutMs).catch(() => otherwise)
+  }
+
   /** Throws or rejects where the operation fails, is late, or must not go out now. */
   run<T>(
     kind: StoreOperation,
     operation: () => MaybePromise<T>,
-    timeoutMs = this.#options.timeoutMs,
+    timeoutMs = this.#options.timeoutMs * (kind === 'write' ? writePatience : 1),
   ): MaybePromise<T> {
     const admission = this.breaker.admit()
     if (admission === undefined) throw new Error('the breaker of the store is open')

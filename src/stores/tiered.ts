@@ -155,7 +155,7 @@ class Tiered implements TieredStore {
   }
 
   share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean> {
-    return this.#outbound.share(key, interval, isAwaited)
+    return this.#guard.wait(this.#outbound.share(key, interval, isAwaited), false)
   }
 
   async remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): Promise<number> {

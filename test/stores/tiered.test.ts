@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Budget } from '../../src/core/budget.ts'
+import { pause } from '../../src/core/clock.ts'
 import { clockOf } from '../../src/core/pane.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import type { Found, Store } from '../../src/stores/store.ts'
@@ -183,6 +184,41 @@ test('a far store that is silent delays a read by its time limit, then not at al
   await clock.advance(5000)
   assert.ok(store.read(keyNumber(2), hour) instanceof Promise, 'it is tried again')
   assert.equal(clock.pending, 1)
+})
+
+test('a write may take longer than a request would wait: it is kept, and the store stays in use', async () => {
+  const { clock, far, store } = rig({ farTimeoutMs: 100 })
+  const { write } = far
+  far.write = async (key, entry) => {
+    await pause(clock, 900)
+    return write(key, entry)
+  }
+  for (let n = 1; n <= 8; n++) {
+    for (let i = 0; i < 2; i++) await store.read(keyNumber(n), hour)
+    store.write(keyNumber(n), entryOf(n, hour, clock.now()))
+  }
+  await clock.advance(200)
+  assert.ok(store.read(keyNumber(99), hour) instanceof Promise, 'it is read meanwhile')
+  const [isShared, removed] = [store.share(keyNumber(1), hour, true), store.remove(keyNumber(2))]
+  await clock.advance(100)
+  assert.equal(await isShared, false, 'requests of other nodes wait for this')
+  assert.equal(await removed, 60)
+  await clock.advance(900)
+  assert.deepEqual([store.far.written, store.far.dropped, store.far.errors], [8, 0, 0])
+})
+
+test('a far store that hangs at writes is left alone after a while, and delays its closing no longer', async () => {
+  const { clock, far, store } = rig({ farTimeoutMs: 100 })
+  far.write = () => new Promise(() => {})
+  for (let n = 1; n <= 20; n++) {
+    for (let i = 0; i < 2; i++) await store.read(keyNumber(n), hour)
+    store.write(keyNumber(n), entryOf(n, hour, clock.now()))
+  }
+  const closed = store.close()
+  await clock.advance(2000)
+  await closed
+  assert.equal(store.far.dropped, 20)
+  assert.equal(store.far.written, 0)
 })
 
 test('a far store that throws or rejects on everything is not noticed', async () => {
