@@ -95,8 +95,10 @@ class Peaks {
   file = 0
   /** Anonymous memory, one peak for each tenth of the run. */
   readonly tenths: number[] = []
+  /** Hits up to the end of each tenth. */
+  readonly hits: number[] = []
 
-  sample(pid: number, done: number): void {
+  sample(pid: number, { done, hits }: Answered): void {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     const of = (field: string): number =>
       Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) * 1024
@@ -104,6 +106,14 @@ class Peaks {
     this.file = Math.max(this.file, of('RssFile'))
     const tenth = Math.min(9, Math.floor((10 * done) / requests))
     this.tenths[tenth] = Math.max(this.tenths[tenth] ?? 0, of('RssAnon'))
+    this.hits[tenth] = hits
+  }
+
+  /** The share of hits in each tenth: a cache that loses its content shows in the later ones. */
+  hitPercents(): string[] {
+    return this.hits.map((hits, tenth) =>
+      ((1000 * (hits - (this.hits[tenth - 1] ?? 0))) / requests).toFixed(0),
+    )
   }
 }
 
@@ -145,7 +155,7 @@ async function soak(database: string, { memoryMiB, workers, isDurable }: Setup):
   const began = systemClock.elapsed()
   let isOver = false
   const watch = (): void => {
-    peaks.sample(child.pid!, answered.done)
+    peaks.sample(child.pid!, answered)
     if (!isOver) systemClock.after(50, watch)
   }
   watch()
@@ -164,6 +174,7 @@ async function soak(database: string, { memoryMiB, workers, isDurable }: Setup):
     `${isMet ? 'met   ' : 'MISSED'}  ${memoryMiB} MiB, ${workers} workers${isDurable ? ', LMDB' : ''}: anonymous ${inMb(anonymous)} MB (at most ${inMb(bound)}), mapped ${inMb(peaks.file)} MB, all ${inMb(peaks.rss)} MB; ${failed} of ${requests} failed, ${((100 * hits) / requests).toFixed(0)} % hits, ${(requests / seconds).toFixed(0)}/s, ${((1e6 * cpu) / requests).toFixed(0)} µs of processor time each`,
   )
   console.log(`        anonymous MB in each tenth: ${peaks.tenths.map(inMb).join(' ')}`)
+  console.log(`        % hits in each tenth: ${peaks.hitPercents().join(' ')}`)
   return isMet
 }
 

@@ -5,23 +5,23 @@
  */
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
-import { spareOf } from '../core/budget.ts'
-import { countBuffersAsHeap, hasKnownHeapFlags, setHeapGrowth } from '../core/runtime.ts'
+import { largeLimit, spareOf } from '../core/budget.ts'
+import { countBuffersAsHeap, hasKnownHeapFlags, saveMemory, setHeapGrowth } from '../core/runtime.ts'
 
-/** `memoryBytes`: the limit of a process in which one thread has all the panes; where several share them, undefined. */
-export function tameCollector(memoryBytes?: number): void {
-  if (memoryBytes !== undefined && isRoomy(memoryBytes)) collectAfter(spareOf(memoryBytes))
+/** Several threads that share the panes collect by themselves: see shared-bodies.ts. */
+export function tameCollector(memoryBytes: number, hasWorkers: boolean): void {
+  const isKnown = hasKnownHeapFlags()
+  if (isKnown && !hasWorkers && isRoomy(memoryBytes)) collectAfter(spareOf(memoryBytes))
   else setHeapGrowth(200)
+  if (isKnown && memoryBytes < largeLimit) saveMemory()
 }
 
 /**
  * The engine goes on for a while before it has collected: that needs more room than a small limit has. Nor may all buffers
  * together come near the largest heap that it allows itself.
  */
-function isRoomy(memoryBytes: number): boolean {
-  if (!hasKnownHeapFlags()) return false
-  return memoryBytes >= leastBytes && memoryBytes <= getHeapStatistics().heap_size_limit
-}
+const isRoomy = (memoryBytes: number): boolean =>
+  memoryBytes >= leastBytes && memoryBytes <= getHeapStatistics().heap_size_limit
 
 const leastBytes = 2 * 1024 * 1024 * 1024
 

@@ -60,7 +60,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
   inForce.kinds = kinds
   const kindOf = (name: string) => inForce.kinds.get(name)!.kind
   pool = await startWorkerPool({ served: { config, kinds, given: first.given }, telemetry })
-  if (config.runtime.gcTuning) tameCollector(pool === undefined ? config.limits.memoryBytes : undefined)
+  if (config.runtime.gcTuning) tameCollector(config.limits.memoryBytes, pool !== undefined)
   // Where workers serve the requests, they trace them too.
   if (pool === undefined) traces = openTraces(config, telemetry)
   server = await startServer({

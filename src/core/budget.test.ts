@@ -127,3 +127,8 @@ test('a large budget spares a fixed amount, a small one two fifths', () => {
     [4, 96, 128, 256].map((spare) => spare * MiB),
   )
 })
+
+test('derived data has a share of what can be reserved, which threads divide', () => {
+  assert.equal(new Budget(100, { spare: 20 }).derivedBytes, 10)
+  assert.equal(new Budget(100, { spare: 20, threads: 2 }).derivedBytes, 5)
+})

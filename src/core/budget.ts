@@ -18,18 +18,29 @@ interface BudgetOptions {
   /** A part of the limit that is kept free for unreachable buffers that are not garbage-collected yet. */
   readonly spare?: number
   readonly meter?: Meter
+  /** Threads that share the meter; each has derived data of its own. */
+  readonly threads?: number
 }
+
+/** Of the bytes that can be reserved, for each kind of derived data. */
+const derivedShare = 1 / 8
 
 export class Budget {
   readonly limit: number
+  /**
+   * The most that one kind of data that is derived from panes (compressed answers, their pieces) takes in this thread.
+   * Other threads cannot reclaim it when they need memory, so that all threads together have one share.
+   */
+  readonly derivedBytes: number
   /** The bytes that can be reserved. */
   readonly #room: number
   readonly #meter: Meter
   readonly #holders: Holder[] = []
 
-  constructor(limit: number, { spare = 0, meter = ownMeter() }: BudgetOptions = {}) {
+  constructor(limit: number, { spare = 0, meter = ownMeter(), threads = 1 }: BudgetOptions = {}) {
     this.limit = limit
     this.#room = limit - spare
+    this.derivedBytes = (this.#room * derivedShare) / threads
     this.#meter = meter
   }
 

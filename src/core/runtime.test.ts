@@ -155,6 +155,30 @@ test('V8 collects buffers after the growth that is set', { skip: !hasKnownHeapFl
   assert.ok(often > 2 * seldom, `${often} and ${seldom} collections`)
 })
 
+/** Prints the bytes that a heap takes beyond those in use, after half of its objects went. */
+const unused = (before: string): string => `
+  import { getHeapStatistics } from 'node:v8'
+  import { garbageCollector, saveMemory } from ${JSON.stringify(import.meta.resolve('./runtime.ts'))}
+  ${before}
+  const collect = garbageCollector()
+  let kept = Array.from({ length: 600_000 }, (_, i) => ({ i, both: [i, i] }))
+  collect()
+  collect()
+  kept = kept.filter(({ i }) => i % 2 === 0)
+  for (let i = 0; i < 30; i++) collect()
+  const { total_physical_size: all, used_heap_size: used } = getHeapStatistics()
+  process.stdout.write(String(all - used + 0 * kept.length))
+`
+
+test('collections compact the heap where memory is to be saved', { skip: !hasKnownHeapFlags() }, () => {
+  const bytes = (before: string): number => {
+    const args = ['--max-semi-space-size=1', '--input-type=module', '--eval', unused(before)]
+    return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+  }
+  const [saved, usual] = [bytes('saveMemory()'), bytes('')]
+  assert.ok(3 * saved < usual, `${saved} instead of ${usual} bytes unused`)
+})
+
 const youngest = (before: string): string => `
   import { Worker } from 'node:worker_threads'
   import { heedYoungLimits } from ${JSON.stringify(import.meta.resolve('./runtime.ts'))}

@@ -51,7 +51,7 @@ export async function startWorkerPool({
   const budget = new Budget(paneBytesOf(limits, workers), {
     meter: new SharedMeter({ cells: meter, own: 0 }),
   })
-  const onBytes = shareBodies(limits.memoryBytes, collectorOf(runtime))
+  const onBytes = shareBodies(limits.memoryBytes, collectorOf(limits.memoryBytes, runtime))
   const relieve = () => void budget.relieve()
   const pool = new WorkerPool({ workers, clock, served, telemetry, meter, onBytes, relieve })
   let memory: Store | undefined

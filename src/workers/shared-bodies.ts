@@ -5,7 +5,7 @@
  */
 import { largeLimit } from '../core/budget.ts'
 import { takeBodiesFrom } from '../core/pane.ts'
-import { garbageCollector, type RuntimeSwitches } from '../core/runtime.ts'
+import { bufferCollector, garbageCollector, type RuntimeSwitches } from '../core/runtime.ts'
 import { sharedMemory } from './shared-pane.ts'
 
 /** The garbage that a thread may hold beyond the memory in use: a small limit has little room for it. */
@@ -30,9 +30,13 @@ export function shareBodies(limitBytes: number, collect: () => void): (bytes: nu
   return count
 }
 
-/** Triggers a collection in the background, where V8 permits it. */
-export function collectorOf({ gcOnDemand }: RuntimeSwitches): () => void {
+/**
+ * Collects at once where the limit is small, else in the background: a busy thread would gather more until that begins.
+ * Without the switch it does nothing.
+ */
+export function collectorOf(limitBytes: number, { gcOnDemand }: RuntimeSwitches): () => void {
   if (!gcOnDemand) return () => {}
+  if (limitBytes < largeLimit) return bufferCollector()
   const collect = garbageCollector()
   return () => void collect({ type: 'major', execution: 'async' })
 }

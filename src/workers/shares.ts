@@ -21,7 +21,7 @@ export const paneBytesOf = (limits: Limits, workers: number): number =>
 export const maxPaneBytesOf = (limits: Limits, workers: number): number => paneBytesOf(limits, workers) / 4
 
 /** The part of each worker's heap that `limits.memory` covers. */
-const heapBytes = 12 * 1024 * 1024
+const heapBytes = 16 * 1024 * 1024
 
 /**
  * Memory that cannot be reserved: garbage that is not collected yet, and heaps of workers, as long as enough is left

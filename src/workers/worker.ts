@@ -73,14 +73,15 @@ class ServingThread {
     this.#init = init
     this.#loaded = loadedFrom(init.given)
     const { limits, runtime } = this.#loaded.config
-    const onBytes = shareBodies(limits.memoryBytes, collectorOf(runtime))
+    const onBytes = shareBodies(limits.memoryBytes, collectorOf(limits.memoryBytes, runtime))
     const meter = new SharedMeter({
       cells: init.meter,
       own: init.place,
       tightAbove: paneBytesOf(limits, init.workers),
       onTight: () => this.#tight(),
     })
-    this.#budget = new Budget(limits.memoryBytes, { meter, spare: spareWith(limits, init.workers) })
+    const { workers: threads } = init
+    this.#budget = new Budget(limits.memoryBytes, { meter, threads, spare: spareWith(limits, threads) })
     this.#settings = settingsOf(this.#loaded.config)
     const send = (message: FromWorker) => this.#send(message)
     this.#relay = new Relay({ clock, send })

@@ -11,8 +11,6 @@ import type { Packing } from './encoding.ts'
 /** The panes of an answer, or a unique name: equal ones have equal bytes. */
 export type Packable = readonly Pane[] | string
 
-/** No more than this part of the budget. */
-const share = 1 / 8
 const entryOverhead = 256
 /** Answers that are recorded as requested once. */
 const mostOnce = 256
@@ -27,7 +25,7 @@ export class PackedAnswers {
 
   constructor(budget: Budget) {
     this.#budget = budget
-    this.#kept = new BoundedMap({ maxWeight: budget.limit * share, weightOf: sizeOf, budget })
+    this.#kept = new BoundedMap({ maxWeight: budget.derivedBytes, weightOf: sizeOf, budget })
   }
 
   /** The answer in this packing. */
@@ -62,7 +60,7 @@ export class PackedAnswers {
 
   #keep(name: string, packed: Buffer): void {
     const size = sizeOf(packed, name)
-    const most = this.#budget.limit * share
+    const most = this.#budget.derivedBytes
     if (this.#kept.has(name) || size > most) return
     // Before the budget is looked at, so that evictions make room for it.
     this.#kept.evictTo(most - size)

@@ -10,8 +10,6 @@ import { type Block, blockBuckets, blocksInside, gather, rawBytes } from './piec
 import type { PieceMaker } from './pieces-maker.ts'
 import { splice } from './pieces-splice.ts'
 
-/** No more than this part of the budget. */
-const share = 1 / 8
 /** Shorter answers are compressed whole in no time, and of shorter windows too much is edges. */
 const smallestAnswer = 32 * 1024
 const smallestWindow = 4 * blockBuckets
@@ -167,7 +165,7 @@ export class Pieces {
   }
 
   #makeRoom(bytes: number): boolean {
-    const most = this.#budget.limit * share
+    const most = this.#budget.derivedBytes
     this.#drop(this.held + bytes - most, patience * this.#bodies.size)
     return this.held + bytes <= most
   }
