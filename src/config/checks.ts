@@ -1,5 +1,5 @@
 /** Rules that concern several keys. Each check reports the key at fault, as a sentence. */
-import { socketPathOf } from '../core/socket-address.ts'
+import { isLocalAddress } from '../core/socket-address.ts'
 import { kindOfStore } from '../stores/kinds.ts'
 import type { Check, Report } from './definition.ts'
 import { quotasFit } from './quotas-section.ts'
@@ -95,14 +95,10 @@ export const headersHaveCollector: Check = {
   },
 }
 
-const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
 /** The default of `admin.listen`. */
 export const usualAdminAddress = '127.0.0.1:9192'
 
 const isFree = (address: string): boolean => address.endsWith(':0')
-/** Whether only this machine can connect to it. */
-export const isLoopback = (address: string): boolean =>
-  socketPathOf(address) !== undefined || /^(localhost|127(\.\d+){3}|::1)$/.test(hostOf(address))
 
 /** Two backends behind one address are distinguished by host and path. */
 function routesDiffer({ listen, backends }: Config, report: Report): void {
@@ -121,7 +117,7 @@ function routesDiffer({ listen, backends }: Config, report: Report): void {
 
 /** Other machines can reach the admin listener, and no token is required. */
 const isOpenToOthers = ({ enabled, listen, token, tokenFile }: Config['admin']): boolean =>
-  enabled && token === undefined && tokenFile === undefined && !isLoopback(listen)
+  enabled && token === undefined && tokenFile === undefined && !isLocalAddress(listen)
 
 /** A warning about a valid configuration; undefined where there is none. */
 export const adminWarning = ({ admin }: Config): string | undefined =>

@@ -5,6 +5,7 @@
 import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock, Timer } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
+import { isLoopback } from '../core/socket-address.ts'
 import { bodyHeaders, conditionalHeaders, endToEnd } from '../engine/http/headers.ts'
 import type { Broken, Encoding, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
 
@@ -32,8 +33,7 @@ export class FetchUpstream implements Upstream {
     this.#base = url.origin + url.pathname.replace(/\/+$/, '')
     this.hasPrefix = url.pathname !== '/'
     // Compressing costs the database more than loopback saves.
-    const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
-    this.preferredEncoding = isLocal ? 'identity' : 'gzip'
+    this.preferredEncoding = isLoopback(url.hostname) ? 'identity' : 'gzip'
   }
 
   send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall {

@@ -1,7 +1,8 @@
 /** `identity: user` trusts a header: checks which clients can set it. */
-import { isLoopback } from '../../config/checks.ts'
+
 import type { Config } from '../../config/schema.ts'
 import { type Finding, found } from '../../core/finding.ts'
+import { isLocalAddress } from '../../core/socket-address.ts'
 
 /** One finding for each backend that distinguishes clients by a user header. */
 export function checkIdentity(config: Config): Finding[] {
@@ -17,7 +18,7 @@ const appliesTo = ({ match }: Config['rules'][number], name: string): boolean =>
 function userFinding(name: string, listen: string): Finding {
   const about = found(`identity ${name}`)
   const text = `identity: user trusts the user header of every client that reaches ${listen}`
-  if (isLoopback(listen)) return about.ok(`${text}, which is loopback.`)
+  if (isLocalAddress(listen)) return about.ok(`${text}, which is loopback.`)
   const remedy =
     'Let only Grafana, or the proxy that sets the header, reach this listener: bind it to loopback or filter its port.'
   return about.warn(

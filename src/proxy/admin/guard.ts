@@ -3,7 +3,7 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { socketPathOf } from '../../core/socket-address.ts'
+import { hostOf, isLocalAddress, isLoopback } from '../../core/socket-address.ts'
 import type { AdminOptions } from './admin.ts'
 import { type AdminAnswer, failure } from './answer.ts'
 
@@ -12,7 +12,6 @@ type GuardOptions = Pick<AdminOptions, 'listen' | 'names' | 'token'>
 export class Guard {
   readonly #options: GuardOptions
   readonly #names: ReadonlySet<string>
-  readonly #isSocket: boolean
   readonly #isLoopback: boolean
 
   constructor(options: GuardOptions) {
@@ -20,13 +19,12 @@ export class Guard {
     const { listen, names = [] } = options
     const own = hostOf(listen)
     this.#names = new Set([own, ...names].map((name) => name.toLowerCase()))
-    this.#isSocket = socketPathOf(listen) !== undefined
     this.#isLoopback = isLoopback(own)
   }
 
   /** Whether only this machine can reach it. */
   get isLocal(): boolean {
-    return this.#isSocket || this.#isLoopback
+    return isLocalAddress(this.#options.listen)
   }
 
   /** Of every request: by which name, and from where, it comes. */
@@ -59,16 +57,3 @@ export class Guard {
 /** Hashes have one length and no order: the duration of the comparison reveals nothing about the token. */
 const isSame = (a: string, b: string): boolean =>
   timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
-
-/** host:port → host, in lower case, without brackets. */
-const hostOf = (address: string): string =>
-  address
-    .toLowerCase()
-    .replace(/:\d+$/, '')
-    .replace(/^\[(.*)\]$/, '$1')
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' ||
-  host.endsWith('.localhost') ||
-  host === '::1' ||
-  /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)

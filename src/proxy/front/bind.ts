@@ -3,7 +3,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { WindowpaneError } from '../../core/errors.ts'
 import { socketPathOf } from '../../core/socket-address.ts'
 import type { ListenerOptions } from './listener.ts'
-import { openSocket } from './unix-socket.ts'
+import { listening, openSocket } from './unix-socket.ts'
 
 interface Bound {
   readonly url: string
@@ -40,10 +40,7 @@ async function bindPort(
     })
   }
   const host = match[1]!.replace(/^\[|\]$/g, '')
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ port: Number(match[2]), ...(host !== '' && { host }), reusePort }, resolve)
-  })
+  await listening(server, { port: Number(match[2]), ...(host !== '' && { host }), reusePort })
   const { address: bound, port, family } = server.address() as AddressInfo
   const authority = `${family === 'IPv6' ? `[${bound}]` : bound}:${port}`
   return { url: `${tls === undefined ? 'http' : 'https'}://${authority}`, release: async () => {} }

@@ -3,7 +3,7 @@
  * ended without removing it, and is never taken from a process that still listens.
  */
 import { chmod, lstat, rename, rm } from 'node:fs/promises'
-import { connect, type Server } from 'node:net'
+import { connect, type ListenOptions, type Server } from 'node:net'
 
 /** For the owner and the group: a reverse proxy on the machine joins the group. */
 const permissions = 0o660
@@ -17,13 +17,7 @@ export async function openSocket(server: Server, path: string): Promise<() => Pr
   // The name that clients know appears by renaming, which replaces a stale file in one step.
   const first = `${path}.new`
   await rm(first, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ path: first }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
+  await listening(server, { path: first })
   try {
     await chmod(first, permissions)
     await rename(first, path)
@@ -34,6 +28,13 @@ export async function openSocket(server: Server, path: string): Promise<() => Pr
     throw error
   }
 }
+
+/** Resolves when it listens. Later errors, of single connections that could not be accepted, do not end the process. */
+export const listening = (server: Server, where: ListenOptions): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.on('error', reject)
+    server.listen(where, resolve)
+  })
 
 async function refuseTaken(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined)

@@ -1,5 +1,6 @@
 /** One URL of a database: its connections, its certificates, its health. */
 import type { Dispatcher } from 'undici'
+import { isLoopback } from '../../core/socket-address.ts'
 import { Pool } from '../../core/undici.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import { TlsFiles, type TlsPaths } from '../tls-files.ts'
@@ -59,7 +60,7 @@ export class Endpoint {
   /** Compressing costs the database more than loopback saves. */
   get isLocal(): boolean {
     const { socket, url } = this.#options
-    return socket !== undefined || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
+    return socket !== undefined || isLoopback(url.hostname)
   }
 
   get state(): UpstreamState {

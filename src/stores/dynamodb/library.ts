@@ -1,5 +1,6 @@
 /** The part of the AWS SDK that is used here, how it is loaded (it is an optional peer), and how it is configured. */
 import type { AttributeValue, DynamoDB, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb'
+import { isLoopback } from '../../core/socket-address.ts'
 import { loadClient, type Refused } from '../kind.ts'
 
 export type Item = Record<string, AttributeValue>
@@ -83,8 +84,6 @@ export function configOf(
     },
   }
 }
-
-const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host)
 
 /**
  * DynamoDB Local requires credentials and ignores their values: without them the SDK would query the metadata service
