@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { GarbageWatch } from './garbage.ts'
+import { GarbageWatch, garbageWatchOf } from './garbage.ts'
+import { allOff, allOn } from './runtime.ts'
 
 /** Buffers of the size that the test sets; a collection reduces them to a size that it sets too. */
 function setUp() {
@@ -41,6 +42,18 @@ test('buffers that survive a collection are in use, and not garbage', () => {
   assert.equal(state.collections, 2)
 })
 
+test('shared memory counts beside buffers, until a collection', () => {
+  const { watch, state } = setUp()
+  state.held = 139
+  watch.countShared(40)
+  assert.equal(state.collections, 0)
+  watch.countShared(10)
+  assert.equal(state.collections, 1)
+  state.held = 150
+  watch.countShared(29)
+  assert.equal(state.collections, 1)
+})
+
 test('collections of V8 itself count, too', () => {
   const { watch, state } = setUp()
   state.held = 40
@@ -48,4 +61,14 @@ test('collections of V8 itself count, too', () => {
   state.held = 120
   watch.count(10)
   assert.equal(state.collections, 1)
+})
+
+test('small limits and threads that share memory are watched, where collections may be triggered', () => {
+  const isWatched = (mib: number, threads: number, runtime = allOn) =>
+    garbageWatchOf(mib * 2 ** 20, threads, runtime) !== undefined
+  assert.deepEqual(
+    [isWatched(128, 1), isWatched(128, 2), isWatched(512, 1), isWatched(512, 2)],
+    [true, true, false, true],
+  )
+  assert.ok(!isWatched(128, 2, allOff))
 })

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { Config } from '../config/schema.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
+import { garbageWatchOf } from '../core/garbage.ts'
 import { heedYoungLimits } from '../core/runtime.ts'
 import { socketPathOf } from '../core/socket-address.ts'
 import type { Listeners, PreparedChange } from '../proxy/assembly/listeners.ts'
@@ -10,7 +11,7 @@ import type { ProxyServerOptions } from '../proxy/assembly/options.ts'
 import { openListener } from '../proxy/front/listener.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
-import { collectorOf, shareBodies } from './shared-bodies.ts'
+import { shareBodies } from './shared-bodies.ts'
 import { meterCells, SharedMeter } from './shared-meter.ts'
 import { paneBytesOf, workersOf } from './shares.ts'
 import { addressesIn, type ServedConfig, WorkerPool, type WorkerPoolOptions } from './worker-pool.ts'
@@ -51,7 +52,9 @@ export async function startWorkerPool({
   const budget = new Budget(paneBytesOf(limits, workers), {
     meter: new SharedMeter({ cells: meter, own: 0 }),
   })
-  const onBytes = shareBodies(limits.memoryBytes, collectorOf(limits.memoryBytes, runtime))
+  const garbage = garbageWatchOf(limits.memoryBytes, workers, runtime)
+  shareBodies(garbage)
+  const onBytes = (bytes: number) => garbage?.countShared(bytes)
   const relieve = () => void budget.relieve()
   const pool = new WorkerPool({ workers, clock, served, telemetry, meter, onBytes, relieve })
   let memory: Store | undefined
@@ -72,7 +75,7 @@ export async function startWorkerPool({
         return memory
       },
       parts: {
-        budget,
+        ...{ budget, garbage },
         listeners: (inside) =>
           poolListeners(
             pool,

@@ -75,20 +75,22 @@ test('heaps add up, and the event loop that is late most counts', () => {
 const counting = `
   import { parentPort } from 'node:worker_threads'
   import { allocateBody } from ${JSON.stringify(new URL('../core/pane.ts', import.meta.url).href)}
+  import { GarbageWatch } from ${JSON.stringify(new URL('../core/garbage.ts', import.meta.url).href)}
   import { shareBodies } from ${JSON.stringify(new URL('./shared-bodies.ts', import.meta.url).href)}
   let collections = 0
-  const count = shareBodies(1024 * 1024 * 1024, () => collections++)
+  const garbage = new GarbageWatch({ maxBytes: 128 << 20, bufferBytes: () => 0, collect: () => collections++ })
+  shareBodies(garbage)
   const sizes = { from: 0, buckets: 1, columns: 0, lanes: 1, tableLength: 0, rankBytes: 0, frame: new Uint8Array(0), notes: [] }
   const body = allocateBody({ ...sizes, slabBytes: 100 * 1024 * 1024 })
   const after = [collections]
-  count(27 * 1024 * 1024)
+  garbage.countShared(27 << 20)
   after.push(collections)
-  count(2 * 1024 * 1024)
+  garbage.countShared(2 << 20)
   after.push(collections)
   parentPort.postMessage({ isShared: body.bytes.buffer instanceof SharedArrayBuffer, after })
 `
 
-test('bodies are made in shared memory, and a collection is triggered after an eighth of the limit', async () => {
+test('bodies are made in shared memory, and count as garbage of their thread', async () => {
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(counting)}`))
   const told = await new Promise((resolve, reject) => {
     worker.once('message', resolve)

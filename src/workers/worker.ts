@@ -8,6 +8,7 @@ import { openTraces, type Traces } from '../config/traces.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
+import { type GarbageWatch, garbageWatchOf } from '../core/garbage.ts'
 import type { PreparedChange } from '../proxy/assembly/listeners.ts'
 import type { DatabaseOptions } from '../proxy/assembly/options.ts'
 import { retentionOf } from '../proxy/assembly/own-storage.ts'
@@ -34,7 +35,7 @@ import type {
 import { RemotePieceMaker } from './pieces.ts'
 import { Relay } from './relay.ts'
 import { RelayedShadowLog } from './relayed-shadow-log.ts'
-import { collectorOf, shareBodies } from './shared-bodies.ts'
+import { shareBodies } from './shared-bodies.ts'
 import { SharedMeter } from './shared-meter.ts'
 import { limitsOfOne, maxPaneBytesOf, paneBytesOf, spareWith } from './shares.ts'
 import { ThreadStorage } from './thread-storage.ts'
@@ -58,6 +59,7 @@ class ServingThread {
   readonly #cells: RemoteCells
   readonly #pieces: RemotePieceMaker
   readonly #budget: Budget
+  readonly #garbage: GarbageWatch | undefined
   #loaded: LoadedConfig
   #settings: ReadonlyMap<string, Settings>
   #storage: ThreadStorage | undefined
@@ -73,7 +75,9 @@ class ServingThread {
     this.#init = init
     this.#loaded = loadedFrom(init.given)
     const { limits, runtime } = this.#loaded.config
-    const onBytes = shareBodies(limits.memoryBytes, collectorOf(limits.memoryBytes, runtime))
+    const garbage = garbageWatchOf(limits.memoryBytes, init.workers, runtime)
+    shareBodies(garbage)
+    this.#garbage = garbage
     const meter = new SharedMeter({
       cells: init.meter,
       own: init.place,
@@ -88,7 +92,8 @@ class ServingThread {
     this.#learned = new LearnedRelay({ clock, send })
     logWarnings(this.#relay.log)
     this.#replica = new Replica({
-      ...{ send, clock, budget: this.#budget, onBytes },
+      ...{ send, clock, budget: this.#budget },
+      onBytes: (bytes) => garbage?.countShared(bytes),
       maxPaneBytes: maxPaneBytesOf(limits, init.workers),
       farStores: new Set(init.farStores),
     })
@@ -125,7 +130,15 @@ class ServingThread {
       sampleRatio: () => this.#loaded.config.telemetry.traces.sampleRatio,
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
       parts: {
-        ...{ storage, via, known, reusePort: true, budget: this.#budget, threads: workers },
+        ...{
+          storage,
+          via,
+          known,
+          reusePort: true,
+          budget: this.#budget,
+          garbage: this.#garbage,
+          threads: workers,
+        },
         opensSockets: this.#init.place === 1,
         pieceMaker: this.#pieces,
         shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),

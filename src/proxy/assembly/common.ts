@@ -1,9 +1,8 @@
 /** The resources that all databases of a server share, sized by `limits.memory`. */
-import { getHeapStatistics } from 'node:v8'
-import { Budget, BudgetShare, largeLimit, spareOf } from '../../core/budget.ts'
-import { GarbageWatch } from '../../core/garbage.ts'
+import { Budget, BudgetShare, spareOf } from '../../core/budget.ts'
+import { garbageWatchOf } from '../../core/garbage.ts'
 import { countBodies } from '../../core/pane.ts'
-import { allOn, bufferCollector, type RuntimeSwitches } from '../../core/runtime.ts'
+import { allOn } from '../../core/runtime.ts'
 import { ingestScratch, ScratchPool } from '../../core/scratch.ts'
 import { Backlog } from '../../engine/backlog.ts'
 import { ShadowLog, type VerifyResult } from '../../engine/shadow/log.ts'
@@ -32,10 +31,11 @@ export function commonOf(options: CommonOptions) {
   const unusedBytes = unusedBytesOf(ofThread)
   const onResult = (backend: string, result: VerifyResult) =>
     telemetry?.metrics.observeVerify(backend, result)
-  const onBuffer = collectingInTime(limits.memoryBytes, threads, runtime)
+  const garbage = parts.garbage ?? garbageWatchOf(limits.memoryBytes, threads, runtime)
+  const onBuffer = garbage && ((bytes: number) => garbage.count(bytes))
   ingestScratch.configure(Math.min(ingestBytes, unusedBytes), onBuffer)
-  // Several threads have bodies in memory that they share, and count them there.
-  countBodies(threads === 1 ? onBuffer : undefined)
+  // Bodies in shared memory are counted where they are made.
+  countBodies(parts.garbage === undefined ? onBuffer : undefined)
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
     /** Memory of requests that are not complete. */
@@ -73,19 +73,3 @@ const unusedBytesOf = (memoryBytes: number): number => Math.min(32 * 2 ** 20, me
 
 /** The ingest pool keeps at most this many free bytes, however large the memory limit is. */
 const ingestBytes = 16 * 2 ** 20
-
-/** Called with every buffer: small limits have no room for as much garbage as V8 permits. */
-function collectingInTime(
-  memoryBytes: number,
-  threads: number,
-  { gcOnDemand }: RuntimeSwitches,
-): ((bytes: number) => void) | undefined {
-  if (!gcOnDemand || memoryBytes >= largeLimit) return undefined
-  const spare = spareOf(memoryBytes)
-  const watch = new GarbageWatch({
-    maxBytes: Math.min(spare / 4, Math.max(4 * 2 ** 20, spare / (4 * threads))),
-    bufferBytes: () => getHeapStatistics().external_memory,
-    collect: bufferCollector(),
-  })
-  return (bytes) => watch.count(bytes)
-}

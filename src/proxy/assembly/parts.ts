@@ -4,6 +4,7 @@
  */
 import type { Flavour } from '../../backends/backend.ts'
 import type { Budget } from '../../core/budget.ts'
+import type { GarbageWatch } from '../../core/garbage.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { Vouched } from '../../core/witness.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../../engine/learning/sampling.ts'
@@ -18,6 +19,8 @@ import type { Storage } from './tiers.ts'
 
 export interface ServerParts {
   readonly budget?: Budget
+  /** Counts the buffers of this thread. */
+  readonly garbage?: GarbageWatch | undefined
   /** How many threads share that budget. */
   readonly threads?: number
   /** Instead of a thread of its own. */
