@@ -83,9 +83,9 @@ const counting = `
   const sizes = { from: 0, buckets: 1, columns: 0, lanes: 1, tableLength: 0, rankBytes: 0, frame: new Uint8Array(0), notes: [] }
   const body = allocateBody({ ...sizes, slabBytes: 100 * 1024 * 1024 })
   const after = [collections]
-  garbage.countShared(27 << 20)
+  garbage.countShared(20 << 20)
   after.push(collections)
-  garbage.countShared(2 << 20)
+  garbage.countShared(16 << 20)
   after.push(collections)
   parentPort.postMessage({ isShared: body.bytes.buffer instanceof SharedArrayBuffer, after })
 `

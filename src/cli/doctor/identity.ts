@@ -1,5 +1,4 @@
 /** `identity: user` trusts a header: checks which clients can set it. */
-
 import type { Config } from '../../config/schema.ts'
 import { type Finding, found } from '../../core/finding.ts'
 import { isLocalAddress } from '../../core/socket-address.ts'
