@@ -27,6 +27,13 @@ export function configFileName({ own, positionals }: SplitArguments, io: Io): st
   return positionals.length === 0 && hasFile(usualConfigFile) ? usualConfigFile : undefined
 }
 
+/** Whether the command line, a file or the environment names a database. `--identity` and other keys of `main` do not. */
+export function hasDatabase(split: SplitArguments, io: Io): boolean {
+  if (split.positionals.length > 0 || configFileName(split, io) !== undefined) return true
+  const isBackend = (name: string) => /^(WINDOWPANE_BACKENDS(_|$)|backends(\.[^.]+\.url|$))/.test(name)
+  return [...Object.keys(io.env), ...split.flags.map((flag) => flag.name)].some(isBackend)
+}
+
 /**
  * The address of the admin listener for the commands that query it; as a map it is the section of the configuration.
  */

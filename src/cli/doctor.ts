@@ -6,7 +6,7 @@ import type { Config } from '../config/schema.ts'
 import { type Finding, type FindingState, found, states } from '../core/finding.ts'
 import { adminFlags, adminOf, findAdmin } from './admin-client.ts'
 import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
-import { configFileName, readConfig } from './config-file.ts'
+import { configFileName, hasDatabase, readConfig } from './config-file.ts'
 import { checkIdentity } from './doctor/identity.ts'
 import { checkProxy } from './doctor/proxy.ts'
 import { checkStores } from './doctor/stores.ts'
@@ -57,10 +57,7 @@ interface Examined {
 async function configOf(given: Given, io: CommandIo): Promise<Examined> {
   const about = found('configuration')
   const { split } = given
-  const isBackend = (name: string) => /^(WINDOWPANE_BACKENDS(_|$)|backends(\.|$))/.test(name)
-  const names = [...Object.keys(io.env), ...split.flags.map((flag) => flag.name)]
-  const file = configFileName(split, io)
-  if (file === undefined && given.positionals.length === 0 && !names.some(isBackend)) {
+  if (!hasDatabase(split, io)) {
     const remedy = 'Name it with --config FILE, or give the URL of the database.'
     return {
       finding: about.skip('No configuration was named: databases and stores are not checked.', remedy),
@@ -76,7 +73,7 @@ async function configOf(given: Given, io: CommandIo): Promise<Examined> {
     const sentence = `It names files that cannot be used:\n${missing.map(problemLine).join('\n')}`
     return { finding: about.fail(sentence, 'Put them there, or let this user read them.'), loaded }
   }
-  return { finding: about.ok(`${file ?? 'The configuration'} can be used.`), loaded }
+  return { finding: about.ok(`${configFileName(split, io) ?? 'The configuration'} can be used.`), loaded }
 }
 
 function adminFindings(config: Config): Finding[] {

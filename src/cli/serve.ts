@@ -1,14 +1,14 @@
 /**
  * `windowpane <url>` and `windowpane --config FILE`: reads the arguments and the configuration, and starts the proxy.
  */
-import { type SplitArguments, shortFlags, splitArguments } from '../config/flags.ts'
+import { shortFlags, splitArguments } from '../config/flags.ts'
 import { type LoadedConfig, problemLine, type RefusedConfig } from '../config/load.ts'
 import { environmentName } from '../config/names.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { Log, type LogFormat } from '../telemetry/log.ts'
 import { version } from '../version.ts'
 import { type CommandIo, type CommandWords, type FlagWords, usageOf } from './command.ts'
-import { configFileName, type Io, readConfig, usualConfigFile } from './config-file.ts'
+import { hasDatabase, type Io, readConfig, usualConfigFile } from './config-file.ts'
 import { exitCode } from './exit-codes.ts'
 import { logFormatOf } from './log-format.ts'
 import { problemsIn } from './reload.ts'
@@ -64,7 +64,7 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
     return exitCode.ok
   }
   if (split.positionals.length > 1) return misuse(io, 'expected one URL only')
-  if (!namesDatabase(split, io)) {
+  if (!hasDatabase(split, io)) {
     const example = 'such as http://prometheus:9090 or http://druid-router:8888'
     const file = `and there is no ${usualConfigFile} here`
     return misuse(io, `the URL of the database is missing, ${example}, ${file}`)
@@ -116,13 +116,7 @@ const startLog = (format: LogFormat, { clock, err }: CommandIo): Log =>
 
 /** Whether a proxy without arguments knows its databases: from ./windowpane.yaml or the environment. */
 export const isConfigured = (io: Io): boolean =>
-  namesDatabase({ own: new Map(), flags: [], positionals: [] }, io)
-
-function namesDatabase(split: SplitArguments, io: Io): boolean {
-  if (split.positionals.length > 0 || configFileName(split, io) !== undefined) return true
-  const isBackend = (name: string) => /^(WINDOWPANE_BACKENDS(_|$)|backends(\.[^.]+\.url|$))/.test(name)
-  return [...Object.keys(io.env), ...split.flags.map((flag) => flag.name)].some(isBackend)
-}
+  hasDatabase({ own: new Map(), flags: [], positionals: [] }, io)
 
 function misuse(io: Io, message: string): number {
   io.err(`windowpane: ${message}\n\n${usageOf(serveWords)}`)

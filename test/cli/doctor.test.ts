@@ -8,6 +8,7 @@ import { readSamples } from '../../src/cli/doctor/samples.ts'
 import { memoryFinding } from '../../src/cli/doctor/stores.ts'
 import { bypassFinding, hitFinding, identityFindings, phaseFindings } from '../../src/cli/doctor/traffic.ts'
 import { doctor } from '../../src/cli/doctor.ts'
+import { serve } from '../../src/cli/serve.ts'
 import type { TopShape } from '../../src/cli/top-text.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Finding } from '../../src/core/finding.ts'
@@ -216,4 +217,22 @@ test('watched segments are reported, and their state', async (t) => {
       ['warn', 'Its segments have not been seen for 7 min: settled buckets are under the TTL policy.'],
     ],
   )
+})
+
+test('what serve does not take for a database, doctor does not take for a configuration', async (t) => {
+  const admin = await startFakeAdmin(t, {})
+  const firstFinding = async (flag: string): Promise<string> => {
+    const io = fakeIo()
+    await runCommand(doctor, ['--json', '--admin', admin.url, flag], io)
+    const [finding] = (JSON.parse(io.said.out) as { findings: Finding[] }).findings
+    return `${finding!.check} ${finding!.status}`
+  }
+  for (const flag of ['--identity=shared', '--backends.main.mode=off', '--memory=1GiB']) {
+    const io = fakeIo()
+    assert.equal(await serve([flag], io), 2)
+    assert.match(io.said.err, /^windowpane: the URL of the database is missing/)
+    assert.equal(await firstFinding(flag), 'configuration skip', flag)
+  }
+  for (const flag of ['--backends.main.url=nowhere', '--backends.main.url.0=http://a:99999', '--backends=x'])
+    assert.equal(await firstFinding(flag), 'configuration fail', flag)
 })
