@@ -1,4 +1,4 @@
-/** The command with workers in front of a real Druid: the keeper looks at the segments, and the workers know. */
+/** The command with workers in front of a real Druid: the main thread polls the segments, and reports changes to the workers. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -6,11 +6,11 @@ import { requireServer } from '../data/fixture.ts'
 import { askPlainly, outcomeOf } from '../proxy/client.ts'
 import { type Ingestion, ingest } from '../servers/druid/ingest.ts'
 import { until } from '../wait.ts'
-import { startCrew } from '../workers/crew.ts'
+import { startWorkers } from '../workers/running-workers.ts'
 import { startDruidFixture } from './fixture.ts'
 import { WatchedBroker } from './watched-broker.ts'
 
-const dataSource = `crew_${randomUUID().slice(0, 8)}`
+const dataSource = `workers_${randomUUID().slice(0, 8)}`
 const noon = Date.UTC(2026, 4, 1, 12)
 const rows = (added: number): Ingestion => ({
   ...{ dataSource, dimensions: ['page'], segmentGranularity: 'DAY' },
@@ -29,7 +29,7 @@ test('workers keep buckets of unchanged segments, and drop buckets of changed on
   await ingest(druid, rows(1))
   const broker = await WatchedBroker.before(druid.brokerUrl)
   t.after(() => broker.close())
-  const crew = await startCrew(t, {
+  const running = await startWorkers(t, {
     upstream: broker,
     flags: [
       ...['--backends.main.type=druid', '--backends.main.segments.watch=true'],
@@ -41,7 +41,7 @@ test('workers keep buckets of unchanged segments, and drop buckets of changed on
     // Connections of their own: the system spreads them over the workers.
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
-        askPlainly(crew.url, '/druid/v2', { method: 'POST', body: question, headers }),
+        askPlainly(running.url, '/druid/v2', { method: 'POST', body: question, headers }),
       ),
     )
     return answers.map((answer) => `${outcomeOf(answer)} ${/"added":(\d+)/.exec(answer.body.toString())![1]}`)
@@ -67,12 +67,12 @@ test('workers keep buckets of unchanged segments, and drop buckets of changed on
   assert.ok((await view()).every((text) => text.endsWith(' 101')))
   assert.ok(broker.asked.length > fetched)
 
-  const { segments } = await statusOf(crew.admin)
+  const { segments } = await statusOf(running.admin)
   assert.equal(segments.trusted, true)
   assert.ok(segments.segments > 2)
   assert.ok(segments.marked >= 1)
-  assert.equal(await crew.counted('windowpane_segments_trusted'), 1)
-  assert.equal(await crew.counted('windowpane_segments_watched'), segments.segments)
+  assert.equal(await running.counted('windowpane_segments_trusted'), 1)
+  assert.equal(await running.counted('windowpane_segments_watched'), segments.segments)
 })
 
 interface Status {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { request } from 'undici'
 import { requireServer } from '../data/fixture.ts'
 import { type Answer, ask, header, outcomeOf } from '../proxy/client.ts'
-import { many, startCrew } from '../workers/crew.ts'
+import { many, startWorkers } from '../workers/running-workers.ts'
 import { startDruidFixture } from './fixture.ts'
 import { startRelay } from './relay.ts'
 
@@ -53,16 +53,16 @@ test('two workers in front of Druid', async (t) => {
   if (druid === null) return
   t.after(() => druid.stop())
   const relay = await startRelay(t, druid.routerUrl)
-  const crew = await startCrew(t, { upstream: relay, flags: ['--telemetry.log-level=silent'] })
+  const running = await startWorkers(t, { upstream: relay, flags: ['--telemetry.log-level=silent'] })
   const seen = (method: string) => relay.seen.filter((each) => each.method === method).length
-  const askAll = (asked: Asked) => Promise.all(many(asked).map((each) => post(crew.url, each)))
+  const askAll = (asked: Asked) => Promise.all(many(asked).map((each) => post(running.url, each)))
 
   await t.test('both workers have the buckets of each other, and both give Druid’s answers', async () => {
     const windows = ['05T06/2026-03-07T18', '06T06/2026-03-08T18', '07T06/2026-03-09T18']
     for (const window of windows) {
       const intervals = `2026-03-${window}`
       const truth = await directly(druid.routerUrl, { intervals })
-      assert.equal((await post(crew.url, { intervals })).body.toString(), truth)
+      assert.equal((await post(running.url, { intervals })).body.toString(), truth)
       const again = await askAll({ intervals })
       for (const answer of again) {
         assert.equal(answer.body.toString(), truth)
@@ -80,11 +80,11 @@ test('two workers in front of Druid', async (t) => {
       const id = `cancelled-${process.pid}-${tries}`
       const arrival = relay.next()
       const slow = { intervals: '2026-03-06/2026-03-11', aggregations: costly(tries) }
-      const answer = post(crew.url, { ...slow, context: { queryId: id } })
+      const answer = post(running.url, { ...slow, context: { queryId: id } })
       const narrowed = await arrival
       // Druid knows a query a moment after it has come.
       for (let j = 0; j < 3; j++) await directly(druid.routerUrl, { intervals: '2026-03-06T00/PT1H' })
-      assert.equal((await ask(crew.url, `${path}/${id}`, { method: 'DELETE' })).status, 202)
+      assert.equal((await ask(running.url, `${path}/${id}`, { method: 'DELETE' })).status, 202)
       const { status, body } = await answer
       // On a busy machine Druid may be through with a query before its cancellation has come.
       if (!isCancelled((await narrowed.answer)?.body ?? '')) continue
@@ -100,7 +100,7 @@ test('two workers in front of Druid', async (t) => {
     const truth = await directly(druid.routerUrl, { intervals })
     const before = seen('POST')
     const hour = { from: '2026-03-07T00:00:00Z', to: '2026-03-07T01:00:00Z' }
-    await crew.post('/-/purge', { source: 'wiki', ...hour })
+    await running.post('/-/purge', { source: 'wiki', ...hour })
     const answers = await askAll({ intervals })
     for (const answer of answers) assert.equal(answer.body.toString(), truth)
     assert.deepEqual(

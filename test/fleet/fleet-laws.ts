@@ -9,7 +9,7 @@ import { type Answer, ask, askPlainly, outcomeOf } from '../proxy/client.ts'
 import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { eventually } from '../wait.ts'
-import { type CrewOfTest, startCrew } from '../workers/crew.ts'
+import { type RunningWorkers, startWorkers } from '../workers/running-workers.ts'
 
 /** The URL of a store that is empty, or why there is none here. */
 export type StoreUrl = (t: TestContext) => Promise<string | { readonly skip: string }>
@@ -48,11 +48,11 @@ class Nodes {
     this.#url = url
   }
 
-  start(name: string, workers = 1): Promise<CrewOfTest> {
+  start(name: string, workers = 1): Promise<RunningWorkers> {
     const store = ['--stores.shared.url', this.#url, '--backends.main.store', 'shared']
     // On a busy machine the store may take longer to answer; requests would then go straight to the database.
     const flags = [...store, '--stores.shared.timeout=20s', '--node.name', name]
-    return startCrew(this.#t, { workers, upstream: this.upstream, flags })
+    return startWorkers(this.#t, { workers, upstream: this.upstream, flags })
   }
 
   get queries(): number {
@@ -170,25 +170,25 @@ export function testFleet(name: string, storeUrl: StoreUrl): void {
 }
 
 /** The second sighting takes a shape to the shared store. */
-async function warm(node: CrewOfTest, at: string): Promise<void> {
+async function warm(node: RunningWorkers, at: string): Promise<void> {
   for (const outcome of ['miss/absent', 'hit']) assert.deepEqual(await look(node, at), [outcome, truthOf(at)])
 }
 
 /** Another process finds it there when it is written. */
-const isWritten = (node: CrewOfTest, writes: number): Promise<number> =>
+const isWritten = (node: RunningWorkers, writes: number): Promise<number> =>
   eventually(
     () => operations(node, 'write'),
     (count) => count >= writes,
   )
 
-const operations = (node: CrewOfTest, op: string): Promise<number> =>
+const operations = (node: RunningWorkers, op: string): Promise<number> =>
   node.counted('windowpane_store_operation_duration_seconds_count', `op="${op}"`)
 
 /**
  * The first request of a warm shape at a node is a hit. A store that is late on a busy machine is not waited for: then the
  * next shape is tried, once the node has heard from its store again. Returns how many were not hits.
  */
-async function missesBeforeHit(node: CrewOfTest): Promise<number> {
+async function missesBeforeHit(node: RunningWorkers): Promise<number> {
   for (const [misses, shape] of shapes.entries()) {
     const [outcome, body] = await look(node, pathOf(shape))
     assert.equal(body, truthOf(pathOf(shape)))
@@ -202,38 +202,38 @@ async function missesBeforeHit(node: CrewOfTest): Promise<number> {
   return assert.fail('no first request was a hit')
 }
 
-async function look(node: CrewOfTest, at = path): Promise<[string, string]> {
+async function look(node: RunningWorkers, at = path): Promise<[string, string]> {
   const answer = await ask(node.url, at)
   return [outcomeOf(answer), answer.body.toString()]
 }
 
 /** Waits until a node has the answer, too. */
-const isHit = (node: CrewOfTest): Promise<unknown> =>
+const isHit = (node: RunningWorkers): Promise<unknown> =>
   eventually(
     () => look(node),
     ([outcome]) => outcome === 'hit',
   )
 
-async function json(node: CrewOfTest, at: string): Promise<unknown> {
+async function json(node: RunningWorkers, at: string): Promise<unknown> {
   const { status, body } = await askPlainly(node.admin, at)
   assert.equal(status, 200, body.toString())
   return JSON.parse(body.toString())
 }
 
-const statusOf = async (node: CrewOfTest): Promise<Status> => (await json(node, '/-/status')) as Status
+const statusOf = async (node: RunningWorkers): Promise<Status> => (await json(node, '/-/status')) as Status
 
-const seesNodes = (node: CrewOfTest, count: number): Promise<Status> =>
+const seesNodes = (node: RunningWorkers, count: number): Promise<Status> =>
   eventually(
     () => statusOf(node),
     ({ fleet }) => fleet.up === count,
   )
 
-async function modeOf(node: CrewOfTest): Promise<string | undefined> {
+async function modeOf(node: RunningWorkers): Promise<string | undefined> {
   const { nodes } = await statusOf(node)
   return nodes.find(({ self }) => self)?.backends?.[0]?.mode
 }
 
-async function stop({ child }: CrewOfTest): Promise<void> {
+async function stop({ child }: RunningWorkers): Promise<void> {
   child.process.kill('SIGTERM')
   assert.equal(await child.exit, 0)
 }

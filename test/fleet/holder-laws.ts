@@ -9,7 +9,7 @@ import { ask } from '../proxy/client.ts'
 import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { eventually } from '../wait.ts'
-import { type CrewOfTest, startCrew } from '../workers/crew.ts'
+import { type RunningWorkers, startWorkers } from '../workers/running-workers.ts'
 import type { StoreUrl } from './fleet-laws.ts'
 
 const start = Date.UTC(2026, 0, 1)
@@ -26,8 +26,8 @@ export function testDyingHolders(name: string, storeUrl: StoreUrl): void {
     const upstream = await startScriptedUpstream(t)
     const flags = ['--stores.shared.url', url, '--backends.main.store', 'shared']
     const slack = ['--stores.shared.timeout=20s', '--stores.shared.lease=1s']
-    const start = (): Promise<CrewOfTest> =>
-      startCrew(t, { workers: 1, upstream, flags: [...flags, ...slack] })
+    const start = (): Promise<RunningWorkers> =>
+      startWorkers(t, { workers: 1, upstream, flags: [...flags, ...slack] })
     const { script } = upstream
     const survivor = await start()
     let expired = 0
@@ -63,6 +63,6 @@ export function testDyingHolders(name: string, storeUrl: StoreUrl): void {
 }
 
 /** It has sent a request, and no query of its own: it waits for the other node's. */
-async function holderIsAwaited(node: CrewOfTest): Promise<boolean> {
+async function holderIsAwaited(node: RunningWorkers): Promise<boolean> {
   return (await node.gauge('windowpane_flights')) > 0
 }

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { type Answer, ask } from '../proxy/client.ts'
 import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
-import { type CrewOfTest, startCrew } from '../workers/crew.ts'
+import { type RunningWorkers, startWorkers } from '../workers/running-workers.ts'
 import type { StoreUrl } from './fleet-laws.ts'
 
 const start = Date.UTC(2026, 0, 1)
@@ -41,7 +41,7 @@ async function view(t: TestContext, url: string, count: number): Promise<Tally> 
   const upstream = await startScriptedUpstream(t)
   const flags = ['--stores.shared.url', url, '--backends.main.store', 'shared', ...patient]
   const nodes = await Promise.all(
-    Array.from({ length: count }, () => startCrew(t, { workers: 1, upstream, flags })),
+    Array.from({ length: count }, () => startWorkers(t, { workers: 1, upstream, flags })),
   )
   const query = `viewed_by_${count}_nodes`
   for (let round = 0; round < rounds; round++) {
@@ -64,7 +64,7 @@ function assertTrue(answer: Answer, path: string): void {
   assert.equal(answer.body.toString(), truthOf(path))
 }
 
-async function ended({ child }: CrewOfTest): Promise<void> {
+async function ended({ child }: RunningWorkers): Promise<void> {
   child.process.kill('SIGTERM')
   await child.exit
 }

@@ -12,7 +12,7 @@ import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { scratchDirectory } from '../stores/scratch.ts'
 import { eventually, until } from '../wait.ts'
-import { type CrewOfTest, many, startCrew } from '../workers/crew.ts'
+import { many, type RunningWorkers, startWorkers } from '../workers/running-workers.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const minute = 60_000
@@ -43,7 +43,7 @@ function answerLate(upstream: ScriptedUpstream, delayMs: () => number) {
 }
 
 /** On a busy machine the store may be too slow to keep the mark, and reports that: then the purge is repeated. */
-async function purge({ post }: CrewOfTest, selection: object): Promise<void> {
+async function purge({ post }: RunningWorkers, selection: object): Promise<void> {
   const report = await eventually(
     () => post('/-/purge', selection),
     ({ durable }) => durable === true,
@@ -54,26 +54,26 @@ async function purge({ post }: CrewOfTest, selection: object): Promise<void> {
 
 test('a fetch in progress cannot bring back purged data, in any worker', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const crew = await startCrew(t, { upstream, flags: flagsFor(scratchDirectory()) })
+  const running = await startWorkers(t, { upstream, flags: flagsFor(scratchDirectory()) })
   const held: (() => void)[] = []
   upstream.script = (request, response) => {
     const { generation } = upstream
     const search = new URLSearchParams(request.url!.split('?')[1])
     held.push(() => response.end(matrixFor(search, generation)))
   }
-  const early = crew.askMany(many(pathOf(0), 8))
+  const early = running.askMany(many(pathOf(0), 8))
   await until(() => held.length > 0)
   const before = held.splice(0)
   upstream.generation = 2
-  await purge(crew, { all: true })
-  const late = crew.askMany(many(pathOf(0), 8))
+  await purge(running, { all: true })
+  const late = running.askMany(many(pathOf(0), 8))
   await until(() => held.length > 0)
   // Requests that waited for another worker's fetch query the database themselves, because nothing of it was stored.
   answerLate(upstream, () => 0)
   for (const release of [...before, ...held]) release()
   for (const { body } of await early) assert.ok(oldestIn(body) >= 1)
   for (const { body } of await late) assert.equal(oldestIn(body), 2)
-  for (const { body } of await crew.askMany(many(pathOf(0)))) assert.equal(oldestIn(body), 2)
+  for (const { body } of await running.askMany(many(pathOf(0)))) assert.equal(oldestIn(body), 2)
 })
 
 test('purges, fetches and a kill at any time: no request after a purge gets earlier data', async (t) => {
@@ -81,7 +81,7 @@ test('purges, fetches and a kill at any time: no request after a purge gets earl
   const random = seededRandom(7)
   answerLate(upstream, () => 20 * random())
   const flags = flagsFor(scratchDirectory())
-  let crew = await startCrew(t, { upstream, flags })
+  let running = await startWorkers(t, { upstream, flags })
   /** The last purged generation: requests from now on get this generation or a later one. */
   let purged = 1
   let answers = 0
@@ -90,7 +90,7 @@ test('purges, fetches and a kill at any time: no request after a purge gets earl
     for (let i = 0; i < rounds; i++) {
       const path = pathOf(Math.floor(4 * random()), Math.floor(6 * random()))
       const least = purged
-      const { body } = await ask(crew.url, path)
+      const { body } = await ask(running.url, path)
       answers++
       assert.ok(oldestIn(body) >= least, `${oldestIn(body)} after a purge of ${least}`)
     }
@@ -98,7 +98,7 @@ test('purges, fetches and a kill at any time: no request after a purge gets earl
   const purger = async (rounds: number, selection: object): Promise<void> => {
     for (let i = 0; i < rounds; i++) {
       const generation = ++upstream.generation
-      await purge(crew, selection)
+      await purge(running, selection)
       purged = Math.max(purged, generation)
     }
   }
@@ -107,9 +107,9 @@ test('purges, fetches and a kill at any time: no request after a purge gets earl
       ...many(0, 8).map(() => viewer(25)),
       ...[purger(8, { all: true }), purger(8, { backend: 'main' })],
     ])
-    crew.child.process.kill('SIGKILL')
-    await crew.child.exit
-    crew = await startCrew(t, { upstream, flags })
+    running.child.process.kill('SIGKILL')
+    await running.child.exit
+    running = await startWorkers(t, { upstream, flags })
   }
   await viewer(20)
   assert.equal(answers, lives * 8 * 25 + 20)

@@ -13,7 +13,7 @@ import { matrixFor } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { authority, needsOpenssl } from '../upstream/certificates.ts'
 import { bounded } from '../wait.ts'
-import { many, startCrew } from '../workers/crew.ts'
+import { many, startWorkers } from '../workers/running-workers.ts'
 import {
   askGood,
   connectTo,
@@ -169,7 +169,7 @@ test('two workers behind TLS serve on while others send rubbish', needsOpenssl, 
   const ours = authority('hostile-workers')
   const pair = ours.issue('leaf')
   const upstream = await startScriptedUpstream(t)
-  const { url, child } = await startCrew(t, {
+  const { url, child } = await startWorkers(t, {
     upstream,
     flags: [`--tls.cert=${pair.cert}`, `--tls.key=${pair.key}`],
   })

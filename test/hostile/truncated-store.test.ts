@@ -11,7 +11,7 @@ import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { scratchDirectory, scratchStore } from '../stores/scratch.ts'
 import { eventually, HANG_MS } from '../wait.ts'
-import { type CrewOfTest, startCrew } from '../workers/crew.ts'
+import { type RunningWorkers, startWorkers } from '../workers/running-workers.ts'
 
 const child = fileURLToPath(import.meta.resolve('./cut-store-child.ts'))
 
@@ -45,7 +45,7 @@ const pathOf = (panel: number): string =>
   rangePath({ query: `panel${panel}`, start, end: start + 600 * 60_000 })
 const truth = (path: string): string => matrixFor(new URLSearchParams(path.slice(path.indexOf('?'))), 1)
 
-async function askAll({ url }: CrewOfTest): Promise<void> {
+async function askAll({ url }: RunningWorkers): Promise<void> {
   for (let panel = 0; panel < panels; panel++) {
     const path = pathOf(panel)
     assert.equal((await ask(url, path)).body.toString(), truth(path))
@@ -59,19 +59,19 @@ test('two workers continue from memory and database, and report that the store i
     ...['--stores.disk.type=lmdb', `--stores.disk.path=${directory}`, '--stores.disk.reserve=1MiB'],
     ...['--backends.main.store=disk', '--telemetry.log-level=silent'],
   ]
-  const crew = await startCrew(t, { upstream, flags })
-  const metrics = async () => (await askPlainly(crew.admin, '/-/metrics')).body.toString()
-  for (let round = 0; round < 3; round++) await askAll(crew)
+  const running = await startWorkers(t, { upstream, flags })
+  const metrics = async () => (await askPlainly(running.admin, '/-/metrics')).body.toString()
+  for (let round = 0; round < 3; round++) await askAll(running)
   const isStored = new RegExp(`^windowpane_store_entries\\{store="disk"\\} ${panels}$`, 'm')
   await eventually(metrics, (text) => isStored.test(text))
   const file = join(directory, 'panes.mdb')
   truncateSync(file, Math.floor(statSync(file).size / 8192) * 4096)
-  await askAll(crew)
+  await askAll(running)
   assert.match(await metrics(), /^windowpane_store_degraded\{store="disk"\} 1$/m)
-  await askAll(crew)
-  crew.child.process.kill('SIGTERM')
-  assert.equal(await crew.child.exit, 0)
-  const next = await startCrew(t, { upstream, flags })
+  await askAll(running)
+  running.child.process.kill('SIGTERM')
+  assert.equal(await running.child.exit, 0)
+  const next = await startWorkers(t, { upstream, flags })
   await askAll(next)
   assert.equal(outcomeOf(await ask(next.url, pathOf(0))), 'hit')
 })

@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { ask, outcomeOf } from '../proxy/client.ts'
 import { matrixFor } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
-import { many, startCrew } from '../workers/crew.ts'
+import { many, startWorkers } from '../workers/running-workers.ts'
 import { exchange, goodPath, hostileRequests, statusesIn } from './wire-corpus.ts'
 
 const truth = matrixFor(new URLSearchParams(goodPath.slice(goodPath.indexOf('?'))), 1)
 
 test('two workers answer hostile requests with their errors, and everybody else with the truth', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const { url, askMany, child } = await startCrew(t, { upstream })
+  const { url, askMany, child } = await startWorkers(t, { upstream })
   const target = { url }
   assert.equal((await ask(url, goodPath)).body.toString(), truth)
   for (const request of hostileRequests) {

@@ -5,7 +5,7 @@ import { rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { oldRange } from '../proxy/setup.ts'
 import { eventually } from '../wait.ts'
-import { startCrew } from '../workers/crew.ts'
+import { startWorkers } from '../workers/running-workers.ts'
 
 const flags = [
   ...['--quotas.entity=header:X-Tenant', '--quotas.limits.0.name=requests', '--quotas.limits.0.capacity=7'],
@@ -15,11 +15,11 @@ const flags = [
 
 test('workers admit the capacity of one process, and are counted together', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const crew = await startCrew(t, { workers: 2, upstream, flags })
+  const running = await startWorkers(t, { workers: 2, upstream, flags })
   const path = rangePath(oldRange())
   const answers = await Promise.all(
     Array.from({ length: 30 }, () =>
-      fetch(crew.url + path, { headers: { 'X-Tenant': 'a', Connection: 'close' } }),
+      fetch(running.url + path, { headers: { 'X-Tenant': 'a', Connection: 'close' } }),
     ),
   )
   const statuses = answers.map(({ status }) => status)
@@ -27,6 +27,6 @@ test('workers admit the capacity of one process, and are counted together', asyn
   assert.equal(statuses.filter((status) => status === 429).length, 23)
   const spent = answers.map((answer) => answer.headers.get('ratelimit')).join('\n')
   assert.match(spent, /"cost";r=0/, 'one query was charged')
-  const refused = () => crew.counted('windowpane_quota_refusals_total', 'limit="requests",mode="enforced"')
+  const refused = () => running.counted('windowpane_quota_refusals_total', 'limit="requests",mode="enforced"')
   await eventually(refused, (count) => count === 23)
 })

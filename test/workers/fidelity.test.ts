@@ -6,12 +6,12 @@ import { test } from 'node:test'
 import { runSuite } from '../fidelity/run.ts'
 import { chooseRun, chooseSize, fromEnvironment, startDatabase } from '../fidelity/setup.ts'
 import { assertFaithful, assertShares } from '../fidelity/tally.ts'
-import { startCrew } from './crew.ts'
+import { startWorkers } from './running-workers.ts'
 
 test('answers of two workers equal direct answers', async (t) => {
   const prometheus = await startDatabase(t)
   if (prometheus === null) return
-  const { url } = await startCrew(t, { upstream: prometheus, flags: ['--telemetry.log-level=silent'] })
+  const { url } = await startWorkers(t, { upstream: prometheus, flags: ['--telemetry.log-level=silent'] })
   const run = chooseRun(t, prometheus.version, 'test/workers/fidelity.test.ts')
   const size = chooseSize(fromEnvironment('WINDOWPANE_COMPARISONS') ?? 3_000)
   const tally = await runSuite(run, { direct: prometheus.url, proxied: url }, size)

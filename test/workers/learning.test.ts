@@ -9,7 +9,7 @@ import { rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { scratchDirectory } from '../stores/scratch.ts'
 import { eventually } from '../wait.ts'
-import { many, startCrew } from './crew.ts'
+import { many, startWorkers } from './running-workers.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const window = rangePath({ start, end: start + 30 * 60_000 })
@@ -59,7 +59,7 @@ test('the observations of one worker decide the TTLs of all', async (t) => {
   }
   await written('1%')
   const flags = ['--config', file]
-  const first = await startCrew(t, { flags })
+  const first = await startWorkers(t, { flags })
   /** Whether any answer comes from buckets that stay fresh for a while, on connections to all workers. */
   const areFresh = async ({ askMany }: typeof first) =>
     new Set(
@@ -92,7 +92,7 @@ test('the observations of one worker decide the TTLs of all', async (t) => {
 
   first.child.process.kill('SIGTERM')
   assert.equal(await first.child.exit, 0)
-  const second = await startCrew(t, { flags })
+  const second = await startWorkers(t, { flags })
   await second.askMany([longWindow])
   assert.deepEqual(await areFresh(second), new Set([false]), 'and so does the next process')
   await eventually(
@@ -104,7 +104,7 @@ test('the observations of one worker decide the TTLs of all', async (t) => {
 test('a correction that one worker finds is fetched by all', async (t) => {
   const upstream = await startScriptedUpstream(t)
   const flags = ['--staleness=1%']
-  const { askMany } = await startCrew(t, { upstream, flags, hooks: ['frequent-sentinels.ts'] })
+  const { askMany } = await startWorkers(t, { upstream, flags, hooks: ['frequent-sentinels.ts'] })
   const [before] = await askMany([window])
   upstream.generation++
   const direct = await askPlainly(upstream.url, window)
@@ -127,7 +127,7 @@ test('a correction that one worker finds is fetched by all', async (t) => {
 
 test('taking samples ends with the workers that take them', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const { admin, askMany, child } = await startCrew(t, { upstream, flags: ['--staleness=1%'] })
+  const { admin, askMany, child } = await startWorkers(t, { upstream, flags: ['--staleness=1%'] })
   const windows = Array.from({ length: 24 }, (_, i) =>
     rangePath({ query: `up${i}`, start, end: start + 30 * 60_000 }),
   )

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { askPlainly } from '../proxy/client.ts'
 import { bigMatrix, rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
-import { startCrew } from './crew.ts'
+import { startWorkers } from './running-workers.ts'
 
 const MiB = 1024 * 1024
 const start = Date.UTC(2026, 0, 1)
@@ -14,7 +14,7 @@ test('evicted memory is returned to the system, whichever thread allocated it', 
   const answer = bigMatrix('m', MiB, start)
   upstream.script = (_, response) =>
     void response.writeHead(200, { 'Content-Type': 'application/json' }).end(answer)
-  const { askMany, admin } = await startCrew(t, {
+  const { askMany, admin } = await startWorkers(t, {
     upstream,
     flags: ['--memory=16MiB', '--limits.max-answer=8MiB', '--telemetry.log-level=silent'],
   })

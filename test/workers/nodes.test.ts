@@ -7,7 +7,7 @@ import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { scratchDirectory } from '../stores/scratch.ts'
 import { eventually } from '../wait.ts'
-import { startCrew } from './crew.ts'
+import { startWorkers } from './running-workers.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const minute = 60_000
@@ -22,8 +22,8 @@ test('two processes on one store: a hit from the other’s buckets, and one quer
   const patient = ['--stores.shared.timeout', '10s']
   const flags = ['--stores.shared.url', url, '--backends.main.store', 'shared', ...patient]
   const [one, two] = [
-    await startCrew(t, { workers: 1, upstream, flags }),
-    await startCrew(t, { workers: 2, upstream, flags }),
+    await startWorkers(t, { workers: 1, upstream, flags }),
+    await startWorkers(t, { workers: 2, upstream, flags }),
   ]
   const store = await openStore(url)
   t.after(() => store.close())

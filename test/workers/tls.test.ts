@@ -9,7 +9,7 @@ import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { authority, folder, needsOpenssl } from '../upstream/certificates.ts'
 import { eventually } from '../wait.ts'
-import { many, startCrew } from './crew.ts'
+import { many, startWorkers } from './running-workers.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const path = rangePath({ start, end: start + 1_800_000 })
@@ -46,7 +46,7 @@ test(
     }
     install(first)
     const upstream = await startScriptedUpstream(t)
-    const { url, counted } = await startCrew(t, {
+    const { url, counted } = await startWorkers(t, {
       upstream,
       flags: [`--tls.cert=${cert}`, `--tls.key=${key}`, '--telemetry.log-level=silent'],
     })

@@ -11,7 +11,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-
 import { scratchDirectory } from '../stores/scratch.ts'
 import { startCollector } from '../tracing/collector.ts'
 import { eventually } from '../wait.ts'
-import { many, startCrew } from './crew.ts'
+import { many, startWorkers } from './running-workers.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const minute = 60_000
@@ -31,7 +31,7 @@ const fetches = ({ seen }: ScriptedUpstream): number =>
 /** Panels that roll, each viewed by several at once; returns the number of queries to the database. */
 async function browse(t: TestContext, workers: number): Promise<number> {
   const upstream = await startScriptedUpstream(t)
-  const { askMany, counted, child } = await startCrew(t, {
+  const { askMany, counted, child } = await startWorkers(t, {
     workers,
     upstream,
     flags: ['--telemetry.log-level=silent'],
@@ -65,7 +65,7 @@ test('two workers give the same bytes as one, query the database no more often, 
 
 test('a bucket that one worker has fetched is a hit on every connection', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const { askMany, url } = await startCrew(t, { upstream })
+  const { askMany, url } = await startWorkers(t, { upstream })
   await ask(url, window(0))
   assert.deepEqual(outcomes(await askMany(many(window(0)))), new Set(['hit']))
   assert.equal(fetches(upstream), 1)
@@ -73,7 +73,7 @@ test('a bucket that one worker has fetched is a hit on every connection', async 
 
 test('after a purge no worker serves earlier buckets', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const { askMany, post } = await startCrew(t, { upstream })
+  const { askMany, post } = await startWorkers(t, { upstream })
   for (let generation = 1; generation <= 4; generation++) {
     upstream.generation = generation
     for (const answer of await askMany(many(window(0))))
@@ -88,7 +88,7 @@ test('after a purge no worker serves earlier buckets', async (t) => {
 
 test('a mode that is set is in force on every connection', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const { askMany, post } = await startCrew(t, { upstream })
+  const { askMany, post } = await startWorkers(t, { upstream })
   await askMany(many(window(0)))
   assert.deepEqual(await post('/-/mode', { backend: 'main', mode: 'off' }), {
     backend: 'main',
@@ -104,7 +104,7 @@ test('a mode that is set is in force on every connection', async (t) => {
 
 test('the findings of shadow mode in any worker are in one report', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const { askMany, post, admin } = await startCrew(t, { upstream })
+  const { askMany, post, admin } = await startWorkers(t, { upstream })
   await askMany([window(0)])
   await post('/-/mode', { backend: 'main', mode: 'shadow' })
   await askMany(many(window(0)))
@@ -120,7 +120,7 @@ test('the findings of shadow mode in any worker are in one report', async (t) =>
 test('workers send the traces of their requests, and explain sees their stored buckets', async (t) => {
   const [upstream, collector] = [await startScriptedUpstream(t), await startCollector(t)]
   const flags = [`--telemetry.traces.endpoint=${collector.url}`]
-  const { askMany, post, child } = await startCrew(t, { upstream, flags })
+  const { askMany, post, child } = await startWorkers(t, { upstream, flags })
   await askMany(many(window(0), 12))
   const [, search] = window(0).split('?')
   const explained = await post('/-/explain', { search })
@@ -136,7 +136,7 @@ test('a reload is in force on every connection', async (t) => {
   const written = (rules: string) =>
     writeFile(file, `backends: { main: { url: "${upstream.url}" } }\n${rules}`)
   await written('')
-  const { askMany, admin } = await startCrew(t, { flags: ['--config', file] })
+  const { askMany, admin } = await startWorkers(t, { flags: ['--config', file] })
   await askMany(many(window(0)))
   await written('rules: [{ match: { query: { contains: up } }, bypass: true }]\n')
   const { status } = await askPlainly(admin, '/-/reload', { method: 'POST' })
@@ -146,7 +146,7 @@ test('a reload is in force on every connection', async (t) => {
 
 test('a worker that ends is replaced, and the requests of the other go on', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const { askMany, child, counted } = await startCrew(t, { upstream })
+  const { askMany, child, counted } = await startWorkers(t, { upstream })
   await askMany(many(window(0)))
   const before = await counted('windowpane_requests_total')
   child.process.kill('SIGUSR2')
@@ -163,7 +163,7 @@ test('a worker that ends is replaced, and the requests of the other go on', asyn
 
 test('a worker that is started again begins with the marks and modes in force', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const { askMany, child, post } = await startCrew(t, { upstream })
+  const { askMany, child, post } = await startWorkers(t, { upstream })
   await askMany([window(0)])
   await post('/-/purge', { all: true })
   await post('/-/mode', { backend: 'main', mode: 'off' })
@@ -179,8 +179,8 @@ test('a restart finds the buckets on disk', async (t) => {
     ...['--stores.disk.type=lmdb', `--stores.disk.path=${directory}`, '--stores.disk.reserve=1MiB'],
     '--backends.main.store=disk',
   ]
-  const first = await startCrew(t, { upstream, flags })
-  // From the second sighting on it is kept; the keeper hears of it within a second.
+  const first = await startWorkers(t, { upstream, flags })
+  // From the second sighting on it is kept; the main thread receives it within a second.
   for (let i = 0; i < 3; i++) await first.askMany(many(window(0), 4))
   await eventually(
     async () => (await askPlainly(first.admin, '/-/metrics')).body.toString(),
@@ -189,7 +189,7 @@ test('a restart finds the buckets on disk', async (t) => {
   first.child.process.kill('SIGTERM')
   assert.equal(await first.child.exit, 0)
   const asked = fetches(upstream)
-  const second = await startCrew(t, { upstream, flags })
+  const second = await startWorkers(t, { upstream, flags })
   for (const answer of await second.askMany(many(window(0)))) {
     assert.equal(outcomeOf(answer), 'hit')
     assert.equal(textOf(answer), truth(window(0)))
@@ -199,7 +199,7 @@ test('a restart finds the buckets on disk', async (t) => {
 
 test('requests under way when the end comes are answered', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const { askMany, child } = await startCrew(t, { upstream })
+  const { askMany, child } = await startWorkers(t, { upstream })
   const usual = upstream.script
   const held: (() => void)[] = []
   upstream.script = (request, response) => void held.push(() => usual(request, response))
@@ -214,7 +214,7 @@ test('requests under way when the end comes are answered', async (t) => {
 
 test('an address that is taken is reported, with the programs that may share it', async (t) => {
   const upstream = await startScriptedUpstream(t)
-  const { url, child } = await startCrew(t, { upstream })
+  const { url, child } = await startWorkers(t, { upstream })
   const second = startCommand(t, [
     upstream.url,
     `--listen=${new URL(url).host}`,

@@ -6,7 +6,7 @@ import { adminAddress, type Child, readyAddress, startCommand } from '../cli/chi
 import { type Answer, ask, askPlainly } from '../proxy/client.ts'
 import type { ScriptedUpstream } from '../proxy/scripted-upstream.ts'
 
-export interface CrewOfTest {
+export interface RunningWorkers {
   readonly child: Child
   readonly url: string
   readonly admin: string
@@ -19,7 +19,7 @@ export interface CrewOfTest {
   gauge(name: string): Promise<number>
 }
 
-export interface CrewOptions {
+export interface WorkersOptions {
   readonly workers?: number
   readonly flags?: readonly string[]
   readonly upstream?: Pick<ScriptedUpstream, 'url'>
@@ -29,13 +29,13 @@ export interface CrewOptions {
 
 const importing = (file: string): string => `--import=${pathToFileURL(join(import.meta.dirname, file)).href}`
 
-export async function startCrew(t: TestContext, options: CrewOptions): Promise<CrewOfTest> {
+export async function startWorkers(t: TestContext, options: WorkersOptions): Promise<RunningWorkers> {
   const { workers = 2, flags = [], upstream, hooks = [] } = options
   const child = startCommand(
     t,
     [
       ...(upstream === undefined ? [] : [upstream.url]),
-      // On a busy machine the keeper may take longer to answer; requests then go straight to the database.
+      // On a busy machine the main thread may take longer to answer; requests then go straight to the database.
       '--limits.store-timeout=1m',
       ...['--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0', '--admin.allow-writes=true'],
       ...[`--workers=${workers}`, ...flags],
