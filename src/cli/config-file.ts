@@ -13,7 +13,6 @@ export interface Io {
   err(text: string): void
   /** Instead of the disk. */
   readonly readFile?: (path: string) => Promise<Uint8Array>
-  readonly hasFile?: (path: string) => boolean
 }
 
 /** Used where neither a file nor a URL is named. */
@@ -23,8 +22,7 @@ export const usualConfigFile = 'windowpane.yaml'
 export function configFileName({ own, positionals }: SplitArguments, io: Io): string | undefined {
   const named = own.get('config') || io.env['WINDOWPANE_CONFIG']
   if (named) return named
-  const hasFile = io.hasFile ?? existsSync
-  return positionals.length === 0 && hasFile(usualConfigFile) ? usualConfigFile : undefined
+  return positionals.length === 0 && existsSync(usualConfigFile) ? usualConfigFile : undefined
 }
 
 /** Whether the command line, a file or the environment names a database. `--identity` and other keys of `main` do not. */

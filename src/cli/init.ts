@@ -4,12 +4,12 @@ import { writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { loadConfig } from '../config/load.ts'
 import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
+import { usualConfigFile } from './config-file.ts'
 import { exitCode, Failure } from './exit-codes.ts'
 import { problemsIn } from './reload.ts'
 import { starterFile } from './starter.ts'
 import { oneLine } from './text.ts'
 
-const usualFile = 'windowpane.yaml'
 const usualUrl = 'http://prometheus:9090'
 
 const words = {
@@ -21,7 +21,7 @@ const words = {
     'windowpane init http://druid-router:8888',
     'windowpane init /etc/windowpane.yaml http://prometheus:9090 --force',
   ],
-  about: `The file is ${usualFile} unless another is named; - writes to the output. It has
+  about: `The file is ${usualConfigFile} unless another is named; - writes to the output. It has
 every key with its meaning and its default.`,
   flags: [
     { name: 'force', about: 'replace the file where there is one' },
@@ -35,9 +35,9 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   const files = given.positionals.filter((text) => !isUrl(text))
   if (urls.length > 1 || files.length > 1) throw new Misuse('expected at most one file and one URL')
   const [url = usualUrl] = urls
-  const [file = usualFile] = files
+  const [file = usualConfigFile] = files
   const schema = schemaSeenFrom(file)
-  const text = starterFile({ url, file: file === '-' ? usualFile : file, schema })
+  const text = starterFile({ url, file: file === '-' ? usualConfigFile : file, schema })
   const loaded = loadConfig({ file: { name: file, bytes: Buffer.from(text) } })
   if ('problems' in loaded) throw new Failure(exitCode.misused, problemsIn(loaded))
   if (file === '-') {

@@ -2,7 +2,7 @@
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
 import type { TtlClass } from '../ttl/ttl-report.ts'
 import { secondsText } from './text.ts'
-import { ageText, ageTicks, oldest, youngest } from './ttl-text.ts'
+import { ageText, ageTicks, oldest, shareText, youngest } from './ttl-text.ts'
 
 const width = 860
 const panelHeight = 190
@@ -171,8 +171,6 @@ const box = (at: { x1: number; x2: number; y1: number; y2: number }, style: stri
   `<rect x="${at.x1}" y="${at.y1}" width="${rounded(at.x2 - at.x1)}" height="${rounded(at.y2 - at.y1)}" ${style}/>`
 
 const rounded = (value: number): number => Math.round(value * 10) / 10
-
-const shareText = (share: number): string => `${Number((share * 100).toPrecision(2))} %`
 
 const escaped = (text: string): string =>
   text

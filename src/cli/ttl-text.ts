@@ -2,7 +2,7 @@
 import type { BackendTtl } from '../proxy/admin/ttl.ts'
 import type { MeasuredStaleness } from '../ttl/learned/learning.ts'
 import type { TtlClass } from '../ttl/ttl-report.ts'
-import { numbers, oneLine, type Paint, percent, secondsText, tableLines, texts } from './text.ts'
+import { numbers, oneLine, type Paint, secondsText, tableLines, texts } from './text.ts'
 
 export interface TtlStyle {
   readonly columns: number
@@ -140,10 +140,7 @@ const boundsOf = (inside: readonly TtlClass[]): string[] => [
 ]
 
 /** Two digits that count, however small: 0.25 %, 1 %, 12 %. */
-const shareText = (share: number): string =>
-  share === 0 || share >= 0.1
-    ? percent(share).replace('0.0 %', '0 %')
-    : `${Number((share * 100).toPrecision(2))} %`
+export const shareText = (share: number): string => `${Number((share * 100).toPrecision(2))} %`
 
 export const ageText = (seconds: number): string => {
   if (seconds < hour) return `${seconds / minute} min`
