@@ -1,8 +1,9 @@
 /** Laws of objects about several nodes that regenerate at once, slow ones and dead ones; see test-objects.ts. */
 import assert from 'node:assert/strict'
+import { pause } from '../core/clock.ts'
 import type { Cells } from '../stores/cells.ts'
 import { cellsThrough } from '../stores/cells-through.ts'
-import { countedRender, eventually, pause, renderOf, shown, shownBy, until } from './object-rig.ts'
+import { countedRender, eventually, renderOf, shown, shownBy, until } from './object-rig.ts'
 import type { ObjectLaw } from './test-objects.ts'
 
 /** Longer than any of these laws. */

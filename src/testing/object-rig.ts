@@ -56,10 +56,6 @@ export async function until(clock: FakeClock, hasHappened: () => boolean, stepMs
   }
 }
 
-/** Resolves after `ms` of the clock. */
-export const pause = (clock: FakeClock, ms: number): Promise<void> =>
-  new Promise((resolve) => void clock.after(ms, resolve))
-
 export const minute: ObjectTerms = {
   revalidateSeconds: 60,
   staleWhileRevalidateSeconds: 30,

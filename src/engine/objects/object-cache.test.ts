@@ -1,9 +1,10 @@
 /** The table of clock positions: which objects are served, which are regenerated, and when. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { pause } from '../../core/clock.ts'
 import { memoryCells } from '../../stores/memory/cells.ts'
 import { fakeClock, skewed } from '../../testing/fake-clock.ts'
-import { countedRender, eventually, minute, pause, shown } from '../../testing/object-rig.ts'
+import { countedRender, eventually, minute, shown } from '../../testing/object-rig.ts'
 import { objectCache } from './object-cache.ts'
 import { nameOf } from './object-names.ts'
 

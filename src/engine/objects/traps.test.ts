@@ -1,10 +1,11 @@
 /** Faults that other object caches have; each is named as in the reference. Number 1 is in http.test.ts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { pause } from '../../core/clock.ts'
 import type { Cells, Change } from '../../stores/cells.ts'
 import { memoryCells } from '../../stores/memory/cells.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { countedRender, eventually, pause, shown, until } from '../../testing/object-rig.ts'
+import { countedRender, eventually, shown, until } from '../../testing/object-rig.ts'
 import { type ObjectCacheOptions, objectCache } from './object-cache.ts'
 import { nameOf } from './object-names.ts'
 
