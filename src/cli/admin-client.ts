@@ -53,6 +53,9 @@ export interface AdminClient {
   readonly io: CommandIo
 }
 
+/** A view of the admin API, of which proxies of other versions may lack all members but these. */
+export type Lenient<View, Kept extends keyof View> = Partial<View> & Pick<View, Kept>
+
 export interface AdminReply {
   readonly status: number
   readonly text: string

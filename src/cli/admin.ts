@@ -40,7 +40,7 @@ export interface Running {
 
 /** Resolves to undefined where the configuration wants none. Without one the proxy still serves. */
 export async function openAdmin(running: Running): Promise<Admin | AdminTrouble | undefined> {
-  const { server, telemetry, loaded, reloads, configuration, kindOf, fleet } = running
+  const { server, telemetry, loaded, reloads, fleet } = running
   const { admin } = loaded().config
   if (!admin.enabled) return undefined
   try {
@@ -52,10 +52,7 @@ export async function openAdmin(running: Running): Promise<Admin | AdminTrouble 
       token: () => tokenOf(admin),
       allowsWrites: () => admin.allowWrites,
       unready: () => silentDatabases(server),
-      status: () => ({
-        configuration: { source: configuration, ...configurationOf(reloads.state) },
-        ...statusOf(server, kindOf),
-      }),
+      status: () => statusOf(running),
       config: (mode) =>
         leavesOf(loaded()).filter(({ source }) => mode === 'effective' || source !== 'default'),
       reload: () => reloads.run(),
@@ -121,13 +118,17 @@ const silentDatabases = ({ databases }: ProxyServer): string[] =>
     backendRuntime.isReady() ? [] : [`${name}: ${flavour.label}`],
   )
 
-const configurationOf = ({ inForceSince, last }: ReloadState): object => ({
+const configurationOf = ({ inForceSince, last }: ReloadState) => ({
   inForceSince: iso(inForceSince),
   ...(last && { lastReload: { at: iso(last.at), ok: last.isOk, message: last.message } }),
 })
 
-function statusOf(server: ProxyServer, kindOf: Running['kindOf']): object {
+/** The part of `/-/status` that is about this process. */
+export type AdminStatus = ReturnType<typeof statusOf>
+
+function statusOf({ server, kindOf, configuration, reloads }: Running) {
   return {
+    configuration: { source: configuration, ...configurationOf(reloads.state) },
     memory: server.memory,
     stores: server.stores().map(viewOfStore),
     backends: server.databases.map(
@@ -156,7 +157,7 @@ const segmentsOf = ({ isTrusted, viewAt, ageMs, trouble, ...counts }: SegmentFig
   ...(trouble !== undefined && { trouble }),
 })
 
-const modeOf = ({ mode, configured, isOverridden, heldBack }: ModeState): object => ({
+const modeOf = ({ mode, configured, isOverridden, heldBack }: ModeState) => ({
   mode,
   ...(heldBack !== undefined && { heldBack }),
   ...(isOverridden && { overridden: true, configuredMode: configured }),

@@ -1,58 +1,33 @@
 /** Which proxy an admin listener belongs to: named before anything there is changed. */
-import { type AdminClient, fetchJson, findAdmin, noWindowpane } from './admin-client.ts'
+import type { viewOfFleet } from '../proxy/admin/fleet.ts'
+import type { AdminStatus } from './admin.ts'
+import { type AdminClient, fetchJson, findAdmin, type Lenient, noWindowpane } from './admin-client.ts'
 import type { CommandIo, Given } from './command.ts'
 import { oneLine } from './text.ts'
 
-/** The content of `/-/status`. Proxies of other versions may lack members. */
+/** The content of `/-/status`. */
 export interface ProxyStatus {
   readonly version: string
   readonly pid?: number
   readonly uptimeSeconds?: number
-  readonly configuration?: {
-    readonly source?: string
-    readonly inForceSince?: string
-    readonly lastReload?: { readonly at: string; readonly ok: boolean; readonly message: string }
-  }
-  readonly memory?: { readonly used: number; readonly limit: number }
+  readonly configuration?: Partial<AdminStatus['configuration']>
+  readonly memory?: AdminStatus['memory']
   readonly stores?: readonly StoreStatus[]
   readonly backends?: readonly BackendStatus[]
   readonly fleet?: FleetStatus
 }
 
-export interface StoreStatus {
-  readonly name: string
-  readonly engine: string
-  readonly state: string
-  readonly detail: string
-  readonly entries?: number
-}
+export type StoreStatus = Lenient<AdminStatus['stores'][number], 'name' | 'engine' | 'state' | 'detail'>
 
-export interface BackendStatus {
-  readonly name: string
-  readonly url: string
-  readonly mode: string
-  /** Why it stays in shadow mode although another mode is set. */
-  readonly heldBack?: string
-  readonly flavour: { readonly label: string }
-  readonly requests: number
-  readonly flights: number
-  readonly upstreams: readonly UpstreamStatus[]
-}
+export type BackendStatus = Lenient<
+  AdminStatus['backends'][number],
+  'name' | 'url' | 'mode' | 'flavour' | 'requests' | 'flights' | 'upstreams'
+>
 
-export interface UpstreamStatus {
-  readonly url: string
-  readonly healthy: boolean
-  readonly failures: number
-  readonly lastError?: string
-}
+export type UpstreamStatus = BackendStatus['upstreams'][number]
 
 /** About the nodes that share a store. */
-export interface FleetStatus {
-  readonly state: string
-  readonly detail?: string
-  readonly up: number
-  readonly missing: number
-}
+export type FleetStatus = Lenient<ReturnType<typeof viewOfFleet>['fleet'], 'state' | 'up' | 'missing'>
 
 /** `Windowpane 0.1.0 at http://127.0.0.1:9192 (pid 4711, configuration windowpane.yaml, main → http://prometheus:9090/)`. */
 export function proxyText(

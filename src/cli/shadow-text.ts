@@ -1,4 +1,6 @@
 /** The report of shadow mode as people read it. */
+import type { MismatchView, ShadowView } from '../proxy/admin/shadow.ts'
+import type { Lenient } from './admin-client.ts'
 import {
   type Colour,
   counted,
@@ -11,52 +13,17 @@ import {
   texts,
 } from './text.ts'
 
-export interface ShadowBucket {
-  readonly at: string
-  readonly fetchedAt?: string
-  readonly ageMs?: number
-  readonly columns?: readonly string[]
-  readonly cached?: string | null
-  readonly direct?: string | null
-}
+export type ShadowMismatch = Lenient<
+  Omit<MismatchView, 'buckets'> & { readonly buckets: readonly ShadowBucket[] },
+  'id' | 'at' | 'backend' | 'text' | 'cause' | 'sentence'
+>
 
-export interface ShadowMismatch {
-  readonly id: number | string
-  readonly at: string
-  readonly backend: string
-  readonly text: string
-  readonly window?: { readonly from: string; readonly to: string; readonly step?: number | string }
-  readonly cause: string
-  readonly sentence: string
-  readonly buckets?: readonly ShadowBucket[]
-  readonly cachedBytes?: number
-  readonly directBytes?: number
-  /** Only in the answer about one. */
-  readonly cached?: string | null
-  readonly direct?: string | null
-}
+type ShadowBucket = Lenient<MismatchView['buckets'][number], 'at'>
 
-export interface ShadowBackend {
-  readonly backend: string
-  readonly mode: string
-  readonly since?: string
-  readonly comparisons: number
-  readonly equal: number
-  readonly explained: number
-  readonly unexplained: number
-  readonly skipped?: Readonly<Record<string, number>>
-  readonly causes?: Readonly<Record<string, number>>
-  readonly verdict: string
-  readonly sentence: string
-  readonly wouldBe?: Readonly<Record<string, number>>
-  readonly mismatches?: readonly ShadowMismatch[]
-  /** Where it is about several. */
-  readonly nodes?: readonly NodeFindings[]
-}
-
-interface NodeFindings extends Pick<ShadowBackend, 'mode' | 'comparisons' | 'unexplained'> {
-  readonly node: string
-}
+export type ShadowBackend = Lenient<
+  Omit<ShadowView, 'mismatches'> & { readonly mismatches: readonly ShadowMismatch[] },
+  'backend' | 'mode' | 'comparisons' | 'equal' | 'explained' | 'unexplained' | 'verdict' | 'sentence'
+>
 
 export interface ShadowReport {
   readonly backends: readonly ShadowBackend[]

@@ -1,5 +1,8 @@
 /** The table of `windowpane top`. */
 import { calendarText, readCalendar } from '../core/calendar.ts'
+import type { Outcome } from '../core/decision.ts'
+import type { ShapeView } from '../proxy/admin/views.ts'
+import type { Lenient } from './admin-client.ts'
 import type { ProxyStatus } from './proxy-identity.ts'
 import { shapeText } from './shape-text.ts'
 import {
@@ -16,22 +19,11 @@ import {
   texts,
 } from './text.ts'
 
-/** The shown members of a row of /-/shapes. */
-export interface TopShape {
-  readonly shape: string
-  readonly key?: string
-  readonly backend: string
-  readonly stepMs: number
-  readonly phaseMs?: number
-  readonly calendar?: unknown
-  readonly count: number
-  readonly outcomes: Readonly<Record<string, number>>
-  readonly bytes: number
-  readonly savedSeconds: number
-  readonly asked: number
-  readonly askedSeconds: number
-  readonly notCached?: string
-}
+/** A calendar of another version of the proxy may be unknown here. */
+export type TopShape = Lenient<
+  Omit<ShapeView, 'calendar'> & { readonly calendar: unknown },
+  'shape' | 'backend' | 'stepMs' | 'count' | 'outcomes' | 'bytes' | 'savedSeconds' | 'asked' | 'askedSeconds'
+>
 
 export interface TopPicture {
   readonly by: Order
@@ -83,7 +75,7 @@ function fleetLines({ node, status: { fleet } }: Pick<TopPicture, 'node' | 'stat
 }
 
 function summaryOf({ status: { version, uptimeSeconds = 0, memory }, shapes }: TopPicture): string {
-  const total = (name: string): number => shapes.reduce((sum, row) => sum + (row.outcomes[name] ?? 0), 0)
+  const total = (name: Outcome): number => shapes.reduce((sum, row) => sum + (row.outcomes[name] ?? 0), 0)
   const requests = shapes.reduce((sum, row) => sum + row.count, 0)
   const anyHit = requests === 0 ? 0 : (total('hit') + total('partial') + total('stale')) / requests
   const saved = shapes.reduce((sum, row) => sum + row.savedSeconds, 0)
@@ -120,7 +112,6 @@ const shareOf = (count: number, of: number): string =>
 const stepAnd = ({ shape, stepMs, calendar }: TopShape): string =>
   `${stepMs > 0 ? `@${stepText(stepMs, calendar)} ` : ''}${shapeText(shape)}`
 
-/** Values of another version of the proxy may be unknown here. */
 function stepText(stepMs: number, calendar: unknown): string {
   const known = readCalendar(calendar)
   return known === undefined ? `${stepMs / 1000}s` : calendarText(known)

@@ -45,7 +45,7 @@ export async function reachOf({ fleet }: FleetAccess, isShared: boolean): Promis
 }
 
 /** The part of `/-/status` about nodes. */
-export function viewOfFleet({ nodes, trouble }: FleetView): object {
+export function viewOfFleet({ nodes, trouble }: FleetView) {
   const up = nodes.filter(({ state }) => state === 'up')
   const state = trouble !== undefined ? 'unreachable' : up.length > 1 ? 'shared' : 'alone'
   return {

@@ -73,8 +73,18 @@ interface Findings {
   readonly node: string
   readonly mode: string
   readonly figures: Readonly<Figures>
-  readonly mismatches: readonly object[]
+  readonly mismatches: readonly MismatchView[]
 }
+
+/** One answer that differed. `node`: where the report is about several; the bodies: where it is about this one alone. */
+export type MismatchView = ReturnType<typeof viewOfMismatch> & {
+  readonly node?: string
+  readonly cached?: string | null
+  readonly direct?: string | null
+}
+
+/** The findings about one backend. `nodes`: where they are of several. */
+export type ShadowView = ReturnType<typeof viewOf> & Partial<Pick<ReturnType<typeof viewOfNodes>, 'nodes'>>
 
 const ownFindings = ({ log }: ShadowAccess, backend: string): Pick<Findings, 'figures' | 'mismatches'> => {
   const figures = log.report(backend)
@@ -104,7 +114,7 @@ function viewOf(
   backend: string,
   mode: string,
   { figures, mismatches }: Pick<Findings, 'figures' | 'mismatches'>,
-): object {
+) {
   const { comparisons, equal, explained, unexplained, skipped, causes, wouldBe } = figures
   const { verdict, sentence } = verdictOf(figures)
   return {
@@ -115,7 +125,7 @@ function viewOf(
 }
 
 /** Counts are added up; the verdict is about all of them. */
-function viewOfNodes(backend: string, findings: readonly Findings[]): object {
+function viewOfNodes(backend: string, findings: readonly Findings[]) {
   const figures = mergeFigures(findings.map((each) => each.figures))
   const mismatches = findings.flatMap((each) => each.mismatches)
   const modesThere = [...new Set(findings.map(({ mode }) => mode))]
@@ -128,14 +138,14 @@ function viewOfNodes(backend: string, findings: readonly Findings[]): object {
 }
 
 /** Its buckets and bodies are at the node that has seen it. */
-const viewOfExample = (example: ShadowExample, node: string): object => ({
+const viewOfExample = (example: ShadowExample, node: string): MismatchView => ({
   ...viewOfMismatch({ ...example, ...nothingKept, id: `${example.id}@${node}` }),
   node,
 })
 
 const nothingKept = { buckets: [], cachedBytes: 0, directBytes: 0, cached: undefined, direct: undefined }
 
-function viewOfMismatch(mismatch: Mismatch): object {
+function viewOfMismatch(mismatch: Mismatch) {
   const { id, at, backend, text: query, window, cause, isExplained, sentence } = mismatch
   const { buckets, cachedBytes, directBytes } = mismatch
   return {
@@ -147,7 +157,7 @@ function viewOfMismatch(mismatch: Mismatch): object {
   }
 }
 
-const viewOfBucket = ({ at, fetchedAt, ...rest }: BucketDifference): object => ({
+const viewOfBucket = ({ at, fetchedAt, ...rest }: BucketDifference) => ({
   at: iso(at),
   fetchedAt: iso(fetchedAt),
   ...rest,
@@ -163,7 +173,7 @@ function mismatchAt({ log }: ShadowAccess, { path }: AdminCall): AdminAnswer {
     ...viewOfMismatch(found),
     cached: cached?.toString() ?? null,
     direct: direct?.toString() ?? null,
-  })
+  } satisfies MismatchView)
 }
 
 const atAnotherNode = 'another node has it: query the admin listener of that node for the number before the @'

@@ -56,7 +56,10 @@ function timingsOf({ planMs, lookupMs, fetchMs, totalMs }: RequestRecord): objec
   }
 }
 
-export const viewOfShape = (row: ShapeRow): object => ({
+/** A row of `/-/shapes`. */
+export type ShapeView = ReturnType<typeof viewOfShape>
+
+export const viewOfShape = (row: ShapeRow) => ({
   ...row,
   since: iso(row.since),
   lastAt: iso(row.lastAt),
@@ -97,7 +100,7 @@ const viewOfRun = (run: ExplainedRun): object => ({
 const viewOfMark = (mark: ExplainedMark): object => ({ ...viewOfInterval(mark), at: iso(mark.at) })
 
 /** A problem is a sentence in `detail`, also where a store only has a word for it. */
-export function viewOfStore({ name, engine, health, ...figures }: NamedStore): object {
+export function viewOfStore({ name, engine, health, ...figures }: NamedStore) {
   const { state = 'ok', trouble, since, detail = sentenceOf(state) } = health ?? {}
   const more = {
     ...(trouble !== undefined && { trouble }),
