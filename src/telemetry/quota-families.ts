@@ -45,6 +45,17 @@ export const quotaMetrics = {
 
 type LimitCounts = Readonly<Record<(typeof quotaLimits)[number], number>>
 
+/** The decisions of one backend's quota since the start. Limits are counted by name, clients are not. */
+export interface QuotaCounts {
+  /** Requests and queries that were permitted. */
+  readonly permits: number
+  /** Those of them that were not counted, because the store did not answer. */
+  readonly degraded: number
+  readonly refused: LimitCounts
+  /** Requests that would have been refused without `dryRun`. */
+  readonly dryRun: LimitCounts
+}
+
 /** Of one backend. */
 export interface QuotaFigures {
   readonly backend: string
@@ -55,14 +66,7 @@ export interface QuotaFigures {
     readonly refused: number
   }
   /** Undefined where no client is limited. */
-  readonly quota?:
-    | {
-        readonly permits: number
-        readonly degraded: number
-        readonly refused: LimitCounts
-        readonly dryRun: LimitCounts
-      }
-    | undefined
+  readonly quota?: QuotaCounts | undefined
 }
 
 export function quotaFamilies(all: readonly QuotaFigures[]): string {

@@ -8,6 +8,7 @@
  *   with the configuration.
  * - When the last node is gone, it is over.
  */
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { newUuid } from '../../core/uuid.ts'
 import type { Mode, ModeState } from '../request/settings.ts'
@@ -36,7 +37,7 @@ const maxSeen = 256
 export class SharedModes {
   readonly #options: SharedModesOptions
   /** Entries that were applied or passed over, the last ones. */
-  readonly #seen = new Set<string>()
+  readonly #seen = new BoundedMap<string, true>({ maxEntries: maxSeen })
   /** By backend: the entry that is in force here. */
   readonly #held = new Map<string, string>()
   /** By backend: modes that were set while the store failed. */
@@ -63,7 +64,7 @@ export class SharedModes {
     const { clock, row } = this.#options
     const entry: SetMode = { id: newUuid(clock.random), mode, at: clock.now() }
     this.#sets++
-    this.#note(entry.id)
+    this.#seen.set(entry.id, true)
     this.#held.set(backend, entry.id)
     const isStored = await row.change((modes) => ({ ...modes, [backend]: entry }))
     if (isStored) this.#unsaved.delete(backend)
@@ -97,7 +98,7 @@ export class SharedModes {
     const { name } = backend
     const entry = Object.hasOwn(modes, name) ? modes[name] : undefined
     if (entry === undefined || this.#seen.has(entry.id)) return
-    this.#note(entry.id)
+    this.#seen.set(entry.id, true)
     if (entry.isOver === true) return
     this.#held.set(name, entry.id)
     await backend.set(entry.mode)
@@ -106,13 +107,8 @@ export class SharedModes {
   /** Modes that were left by nodes which are gone are over. */
   async #forget(modes: SetModes): Promise<void> {
     const ids = Object.values(modes).map((entry) => entry.id)
-    for (const id of ids) this.#note(id)
+    for (const id of ids) this.#seen.set(id, true)
     await this.#end(ids)
-  }
-
-  #note(id: string): void {
-    this.#seen.add(id)
-    if (this.#seen.size > maxSeen) this.#seen.delete([...this.#seen][0]!)
   }
 
   /** A reload replaces the settings, and with them the mode that was set: only that it happened is seen here. */
