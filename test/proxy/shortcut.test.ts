@@ -211,18 +211,24 @@ test('one request after the other: hits go by the shortcut, also behind others t
   client.socket.destroy()
 })
 
-test('switched off, nothing goes by the shortcut', async (t) => {
-  const { url } = await startBoth(t, { runtime: { ...allOn, shortcut: false } })
-  const sending = t.mock.method(PlainReply.prototype, 'sendWhole')
-  for (const outcome of ['miss/absent', 'hit']) {
-    assert.equal(outcomeOf(await ask(url, rangePath(known))), outcome)
-  }
-  assert.equal(sending.mock.callCount(), 0)
-})
+for (const [isOn, answered] of [
+  [false, 0],
+  [true, 1],
+] as const) {
+  test(`${isOn ? 'switched on, a hit goes' : 'switched off, nothing goes'} by the shortcut`, async (t) => {
+    const { url } = await startBoth(t, { runtime: { ...allOn, shortcut: isOn } })
+    const sending = t.mock.method(PlainReply.prototype, 'sendWhole')
+    for (const outcome of ['miss/absent', 'hit']) {
+      const answer = await ask(url, rangePath(known), { headers: { Connection: 'keep-alive' } })
+      assert.equal(outcomeOf(answer), outcome)
+    }
+    assert.equal(sending.mock.calls.filter(({ result }) => result === true).length, answered)
+  })
+}
 
 test('a header that cannot be sent is refused as node:http refuses it, and splits no answer', async () => {
   const socket = { cork() {}, uncork() {}, write: () => assert.fail('nothing is written') }
-  const way = { socket, clock: fakeClock(NOW), longWay: () => undefined, over() {} }
+  const way = { socket, clock: fakeClock(NOW), longWay: () => undefined }
   const reply = new PlainReply(way as unknown as ConstructorParameters<typeof PlainReply>[0])
   for (const value of ['a\r\nSet-Cookie: b', 'a\nb', 'a\0', 'a\u0100']) {
     assert.equal(reply.sendWhole(200, { given: ['X-Id', value], own: [] }, [Buffer.from('x')]), false)
@@ -231,7 +237,7 @@ test('a header that cannot be sent is refused as node:http refuses it, and split
 
 test('answers without a body, and answers that were begun otherwise, go the long way', () => {
   const socket = { cork() {}, uncork() {}, write: () => assert.fail('nothing is written') }
-  const way = { socket, clock: fakeClock(NOW), longWay: () => undefined, over() {} }
+  const way = { socket, clock: fakeClock(NOW), longWay: () => undefined }
   const reply = new PlainReply(way as unknown as ConstructorParameters<typeof PlainReply>[0])
   for (const status of [204, 304]) {
     assert.equal(reply.sendWhole(status, { given: [], own: [] }, [Buffer.alloc(0)]), false)
