@@ -26,7 +26,7 @@ export interface PlanItem extends LimitTarget {
   readonly after?: readonly Limit[] | string
 }
 
-export interface Plan {
+export interface DeclarationPlan {
   /** Removals first: an entity may lose its parent and become one. */
   readonly items: readonly PlanItem[]
   /** Declared and as they should be. */
@@ -41,7 +41,7 @@ export function planOf(
   declared: readonly Declared[],
   rows: readonly ListedRow[],
   { adopts }: { readonly adopts: boolean },
-): Plan {
+): DeclarationPlan {
   const current = new Map(rows.flatMap(currentIn).map((each) => [keyOf(each), each]))
   const wanted = new Set(declared.map(keyOf))
   const removed = [...current.values()].filter((each) => each.isManaged && !wanted.has(keyOf(each)))
@@ -89,7 +89,7 @@ export interface Applied {
 /** Makes the changes of a plan, one after the other. */
 export async function applyPlan(
   registry: Pick<LimitRegistry, 'change'>,
-  { items }: Plan,
+  { items }: DeclarationPlan,
   author: Author,
 ): Promise<Applied> {
   let changed = 0

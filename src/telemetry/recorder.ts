@@ -27,13 +27,13 @@ export interface Recorded {
   readonly record: RequestRecord
 }
 
-export type Listener = (recorded: Recorded) => void
+type RecordListener = (recorded: Recorded) => void
 
 export class Recorder {
   readonly #ring: (RequestRecord | undefined)[]
   readonly #maxBytes: number
   readonly #maxSubscribers: number
-  readonly #subscribers = new Set<{ readonly filter: RecordFilter; readonly listener: Listener }>()
+  readonly #subscribers = new Set<{ readonly filter: RecordFilter; readonly listener: RecordListener }>()
   /** Ids of the oldest record kept and of the next one. */
   #first = 1
   #next = 1
@@ -80,7 +80,7 @@ export class Recorder {
   }
 
   /** Returns how to stop, or undefined where too many look on already. */
-  subscribe(filter: RecordFilter, listener: Listener): (() => void) | undefined {
+  subscribe(filter: RecordFilter, listener: RecordListener): (() => void) | undefined {
     if (this.#subscribers.size >= this.#maxSubscribers) return undefined
     const subscriber = { filter, listener }
     this.#subscribers.add(subscriber)

@@ -79,10 +79,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { clock, telemetry, listen } = options
   const guard = new Guard(options)
   const live = new LiveRequests(telemetry.recorder, clock)
-  const desk = { options, guard, pages: pagesOf(options, live) }
+  const parts = { options, guard, pages: pagesOf(options, live) }
   const listener = await openListener(
     { address: listen, flag: '--admin.listen', limits, clock },
-    (request, response) => void respond(desk, request, response),
+    (request, response) => void respond(parts, request, response),
   )
   if (!guard.isLocal && options.token() === undefined) {
     const message = 'the admin listener can be reached from other machines and requires no token'
@@ -97,26 +97,26 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   }
 }
 
-interface Desk {
+interface AdminParts {
   readonly options: AdminOptions
   readonly guard: Guard
   readonly pages: ReadonlyMap<string, Page>
 }
 
-async function respond(desk: Desk, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(parts: AdminParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.on('error', () => {})
   try {
-    const answer = await answerOf(desk, request, response)
+    const answer = await answerOf(parts, request, response)
     if (answer !== 'taken') await write(response, answer)
   } catch (error) {
-    desk.options.telemetry.log.line('error', 'the admin listener failed', { detail: String(error) })
+    parts.options.telemetry.log.line('error', 'the admin listener failed', { detail: String(error) })
     if (response.headersSent) response.destroy()
     else await write(response, failure(500, 'internal error; the log has more'))
   }
 }
 
 async function answerOf(
-  { options, guard, pages }: Desk,
+  { options, guard, pages }: AdminParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AdminAnswer | 'taken'> {
@@ -146,7 +146,7 @@ async function answerOf(
   return page.answer({ request, response, path, parameters, body })
 }
 
-function pageAt(pages: Desk['pages'], path: string): Page | undefined {
+function pageAt(pages: AdminParts['pages'], path: string): Page | undefined {
   const folder = pages.get(path.slice(0, path.lastIndexOf('/') + 1))
   return pages.get(path) ?? (folder?.isFolder ? folder : undefined)
 }

@@ -1,7 +1,13 @@
 /** `/-/limits/apply`: sets the stored limits to those of a declaration, or only reports the changes. */
 import { jsonIn } from '../../core/json-object.ts'
 import { authorMistake } from '../../limits/audit.ts'
-import { type Applied, applyPlan, type Plan, type PlanItem, planOf } from '../../limits/declaration.ts'
+import {
+  type Applied,
+  applyPlan,
+  type DeclarationPlan,
+  type PlanItem,
+  planOf,
+} from '../../limits/declaration.ts'
 import { readDeclaration } from '../../limits/declaration-read.ts'
 import type { Limit } from '../../limits/limit.ts'
 import { levelOf } from '../../limits/registry-rows.ts'
@@ -46,7 +52,7 @@ export async function applyDeclaration(call: LimitsCall): Promise<AdminAnswer> {
   return json(viewOf(plan, applied), applied.failure === undefined ? 200 : 503)
 }
 
-function viewOf({ items, unchanged }: Plan, applied?: Applied): DeclarationAnswer {
+function viewOf({ items, unchanged }: DeclarationPlan, applied?: Applied): DeclarationAnswer {
   const failure = applied?.failure
   return {
     dryRun: applied === undefined,

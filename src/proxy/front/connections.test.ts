@@ -24,7 +24,7 @@ function setUp() {
   const clock = fakeClock()
   const connections = new Connections(clock, limits)
   const socket = new FakeSocket()
-  const shortcut = { isReceiving: false, adopts: () => false }
+  const shortcut = { isReceiving: false, adopt: () => false }
   connections.add(socket as unknown as Socket, shortcut)
   const begin = (bytes: number, isComplete = true) => {
     socket.bytesRead += bytes
@@ -129,7 +129,7 @@ function setUpLimited(given: Partial<ClientLimits>) {
   const connections = new Connections(clock, { ...limits, ...given, onCut: (reason) => cut.push(reason) })
   const open = (remoteAddress = '10.0.0.1') => {
     const socket = Object.assign(new FakeSocket(), { remoteAddress })
-    connections.add(socket as unknown as Socket, { isReceiving: false, adopts: () => false })
+    connections.add(socket as unknown as Socket, { isReceiving: false, adopt: () => false })
     return socket
   }
   return { clock, cut, connections, open }

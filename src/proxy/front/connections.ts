@@ -29,7 +29,7 @@ export interface ClientLimits {
 const rateGraceMs = 10_000
 
 interface Connection {
-  readonly shortcut: Pick<Shortcut, 'isReceiving' | 'adopts'>
+  readonly shortcut: Pick<Shortcut, 'isReceiving' | 'adopt'>
   /** The last request that began; answers leave in order, so that its answer is the last one too. */
   request: Arriving | undefined
   response: Ending | undefined
@@ -51,7 +51,7 @@ type Arriving = Pick<Asked, 'complete'> & { readonly readableLength?: number }
 export type Ending = Pick<Reply, 'closed' | 'once'> & Partial<Pick<Reply, 'headersSent' | 'socket'>>
 
 /** A connection that node:http alone reads: the beginning of a request is not seen then. */
-export const noShortcut: Connection['shortcut'] = { isReceiving: false, adopts: () => false }
+export const noShortcut: Connection['shortcut'] = { isReceiving: false, adopt: () => false }
 
 type Doing = 'sending' | 'waiting' | 'idle'
 type Sender = readonly [Socket, Connection]

@@ -97,7 +97,7 @@ export async function openListener(
   })
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     if (response.socket === null) connections.waits(request.socket, response)
-    if (connections.shortcutOf(request.socket)?.adopts(request, response)) return
+    if (connections.shortcutOf(request.socket)?.adopt(request, response)) return
     began(request.socket, request, response)
     answer(request as HttpRequest, response)
   }

@@ -77,7 +77,7 @@ export class Shortcut implements Way {
   }
 
   /** Whether node:http's request is one that was read here before; its response is the requested one. */
-  adopts(request: IncomingMessage, response: ServerResponse): boolean {
+  adopt(request: IncomingMessage, response: ServerResponse): boolean {
     this.#last = request
     if (!this.#isAdopting) return false
     this.#isAdopting = false
