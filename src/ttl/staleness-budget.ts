@@ -43,7 +43,7 @@ export function normalizedTtl(budget: number): number {
 const freshShare = (x: number): number => -Math.expm1(-x) / x
 
 /** S(x). Below 1 as the series x/2 − x²/6 + x³/24 − …, because 1 − fresh would cancel: all digits are lost at 1e-16. */
-function staleShare(x: number): number {
+export function staleShare(x: number): number {
   if (x >= 1) return 1 - freshShare(x)
   let share = 0
   for (let k = 18; k >= 2; k--) share = (x / k) * (1 - share)

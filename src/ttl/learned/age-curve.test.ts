@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { staleFraction } from '../staleness-budget.ts'
 import { classOf, splitGap } from './age-classes.ts'
-import { type AgeCurve, invert, staleOver } from './age-curve.ts'
+import { type AgeCurve, invert } from './age-curve.ts'
 
 const curveOf = (borders: number[], rates: number[]): AgeCurve => ({
   borders: Float64Array.from(borders),
@@ -103,6 +104,19 @@ test('under heavy-tailed lateness the TTL is linear in age', () => {
     for (const age of [20, 300]) isNear(invert(curve, age, { budget, cap: 1e6 }), perAge * age, 1e-3)
   }
 })
+
+/** The share of `ttl` in which a copy that was fetched at `age` is expected to be out of date. */
+function staleOver({ borders, rates }: AgeCurve, age: number, ttl: number): number {
+  const stays = new Float64Array(borders.length)
+  const count = splitGap(borders, { from: age, to: age + ttl }, stays)
+  let [hazard, stale] = [0, 0]
+  for (let i = 0; i < count; i++) {
+    const [stay, rate] = [stays[i]!, rates[classOf(borders, age) + i]!]
+    stale += stay * (1 - Math.exp(-hazard) * (1 - staleFraction(rate, stay)))
+    hazard += rate * stay
+  }
+  return stale / ttl
+}
 
 const rates = fc.oneof(
   fc.constant(0),

@@ -2,6 +2,7 @@
  * TTLs for data that change at another rate at every age: the longest time for which a copy may be shown, so that the
  * share of that time in which it is out of date stays within a budget. Exact for rates that are constant within each class.
  */
+import { staleShare } from '../staleness-budget.ts'
 import { type Borders, classOf, endOfClass } from './age-classes.ts'
 
 export interface AgeCurve {
@@ -17,7 +18,7 @@ export interface InvertLimits {
   readonly cap: number
 }
 
-/** The largest TTL up to the cap for which `staleOver` is within the budget. */
+/** The largest TTL up to the cap whose expected share of stale time is within the budget, for a copy that is fetched at `age`. */
 export function invert({ borders, rates }: AgeCurve, age: number, { budget, cap }: InvertLimits): number {
   // A copy changes with probability 1 - e^-hazard in the first `spent`, of which it is out of date for `stale`.
   let [hazard, spent, stale] = [0, 0, 0]
@@ -36,32 +37,14 @@ export function invert({ borders, rates }: AgeCurve, age: number, { budget, cap 
   return cap
 }
 
-/** The share of `ttl` in which a copy that was fetched at `age` is expected to be out of date. */
-export function staleOver({ borders, rates }: AgeCurve, age: number, ttl: number): number {
-  let [hazard, spent, stale] = [0, 0, 0]
-  for (let at = classOf(borders, age); spent < ttl; at++) {
-    const until = Math.min(endOfClass(borders, at) - age, ttl)
-    const length = until - spent
-    stale += staleTime(hazard, rates[at]!, length)
-    hazard += rates[at]! * length
-    spent = until
-  }
-  return spent > 0 ? stale / spent : 0
-}
-
 /** How long a copy is out of date within `length`, if the hazard was already `hazard` when that began. */
 function staleTime(hazard: number, rate: number, length: number): number {
   const survival = Math.exp(-hazard)
   return length * (-Math.expm1(-hazard) + survival * staleShare(rate * length))
 }
 
-/** 1 - (1 - e^-x) / x, without the cancellation near 0. */
-function staleShare(x: number): number {
-  if (x < 1e-3) return x * (1 / 2 - x * (1 / 6 - x * (1 / 24 - x / 120)))
-  return 1 + Math.expm1(-x) / x
-}
-
-interface Crossing {
+/** The class in which the budget is used up. */
+interface LastClass {
   readonly hazard: number
   readonly rate: number
   readonly length: number
@@ -74,7 +57,7 @@ interface Crossing {
  * Where in a class the budget is used up. The excess over the budget is convex in time, not above 0 at the beginning and
  * above 0 at the end of the class: Newton's method from the end approaches the only root from above, and never leaves the class.
  */
-function solve({ hazard, rate, length, budget, owed }: Crossing): number {
+function solve({ hazard, rate, length, budget, owed }: LastClass): number {
   let at = length
   for (let step = 0; step < 60; step++) {
     const excess = staleTime(hazard, rate, at) - budget * at - owed
