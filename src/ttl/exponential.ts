@@ -28,7 +28,7 @@ export function exponential({ floorMs, doublingMs, capMs }: ExponentialOptions):
     ttl(ageMs) {
       if (ageMs >= settledAgeMs) return capMs
       if (ageMs <= doublingMs) return floorMs
-      return Math.min(capMs, Math.floor(floorMs * 2 ** (ageMs / doublingMs - 1)))
+      return Math.max(floorMs, Math.min(capMs, Math.floor(floorMs * 2 ** (ageMs / doublingMs - 1))))
     },
   }
 }

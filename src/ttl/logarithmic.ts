@@ -28,7 +28,8 @@ export function logarithmic({ floorMs, riseMs, unitMs, capMs }: LogarithmicOptio
     ttl(ageMs) {
       if (ageMs >= settledAgeMs) return capMs
       if (ageMs <= 0) return floorMs
-      return Math.min(capMs, Math.floor(floorMs + riseMs * Math.log2(1 + ageMs / unitMs)))
+      const risen = Math.floor(floorMs + riseMs * Math.log2(1 + ageMs / unitMs))
+      return Math.max(floorMs, Math.min(capMs, risen))
     },
   }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { exponential } from './exponential.ts'
+import { fixed } from './fixed.ts'
 import { ladder, publishedLadder } from './ladder.ts'
 import { linear } from './linear.ts'
 import { logarithmic } from './logarithmic.ts'
@@ -15,7 +16,7 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-const floorMs = fc.integer({ min: 1, max: minute })
+const floorMs = fc.oneof(fc.integer({ min: 1, max: minute }), fc.double({ min: 1, max: minute, noNaN: true }))
 const capMs = fc.integer({ min: minute, max: 10 * day })
 const periodMs = fc.integer({ min: 1, max: hour })
 const schedule = fc
@@ -50,6 +51,7 @@ const policies: Readonly<Record<string, fc.Arbitrary<TtlPolicy & { floor: number
       capMs,
     })
     .map((given) => ({ ...rate(given), floor: given.floorMs })),
+  fixed: capMs.map((ttlMs) => ({ ...fixed(ttlMs), floor: ttlMs })),
   steps: fc.record({ floorMs, steps: schedule }).map((given) => ({ ...steps(given), floor: given.floorMs })),
 }
 
