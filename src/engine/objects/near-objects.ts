@@ -1,5 +1,5 @@
 /** Objects in this process, bounded in bytes: a fresh one is served at once, and an older one while the store fails. */
-import { BoundedMap, type MapBudget } from '../../core/bounded-map.ts'
+import { BoundedMap, type MapBounds } from '../../core/bounded-map.ts'
 import type { Version } from './object-rows.ts'
 
 /** A version with its body. The body is shared by all its readers and must not be written to. */
@@ -8,20 +8,14 @@ export interface StoredObject {
   readonly body: Uint8Array
 }
 
-export interface NearOptions {
-  readonly maxBytes: number
-  readonly maxObjects: number
-  /** A shared memory budget: an object without room there is not held. */
-  readonly budget?: MapBudget | undefined
-}
-
 /** Of the map, the record and the texts beside the body. */
 const overheadBytes = 1024
 
 export type NearObjects = BoundedMap<string, StoredObject>
 
-export const nearObjects = ({ maxBytes, maxObjects, budget }: NearOptions): NearObjects =>
-  new BoundedMap({ maxWeight: maxBytes, maxEntries: maxObjects, weightOf, budget })
+/** The weights are bytes. */
+export const nearObjects = (bounds: Omit<MapBounds<string, StoredObject>, 'weightOf'>): NearObjects =>
+  new BoundedMap({ ...bounds, weightOf })
 
 const weightOf = ({ version, body }: StoredObject): number =>
   body.byteLength + overheadBytes + version.headers.reduce((sum, text) => sum + 2 * text.length, 0)

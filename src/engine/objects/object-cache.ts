@@ -93,7 +93,7 @@ class Objects implements ObjectCache {
     const { waitSeconds = leaseSeconds + 5 } = options
     const cells = given && limited(given, clock, timeoutSeconds)
     this.#clock = clock
-    this.#near = nearObjects({ maxBytes, maxObjects, budget: options.budget })
+    this.#near = nearObjects({ maxWeight: maxBytes, maxEntries: maxObjects, budget: options.budget })
     this.#rows = cells && new ObjectRows(cells)
     this.#generations = new Generations({ cells, clock, noticeMs: noticeSeconds * 1000 })
     this.#view = new ObjectView(clock, this.#generations)

@@ -68,7 +68,7 @@ export const schema = 1
 const metaKind = 'object'
 const chunkKind = 'object-body'
 /** Versions that `rollback` can go back over. */
-const maxPrevious = 3
+export const maxPrevious = 3
 const concurrentChunks = 8
 
 export class ObjectRows {
@@ -126,13 +126,13 @@ export class ObjectRows {
 
   /**
    * Makes a version the current one, and removes the lease in the same step. `lease` is the revision of our LOCK row; without
-   * one only META is changed. Resolves to the refused change, or to undefined where all is done.
+   * one only META is changed. Resolves to undefined where all is done; `changed`: one of the rows is not as expected.
    */
   async publish(
     pk: string,
     next: Omit<Meta, 'rev'>,
     expected: { readonly meta: Revision | undefined; readonly lease?: Revision | undefined },
-  ): Promise<'meta' | 'lease' | 'failed' | undefined> {
+  ): Promise<'changed' | 'failed' | undefined> {
     const changes: Change[] = [{ id: metaId(pk), put: draftOf(next), if: unchangedSince(expected.meta) }]
     if (expected.lease !== undefined) {
       const isOurs = { is: 'revision', rev: expected.lease, before: 'leaseUntil' } as const
@@ -140,8 +140,7 @@ export class ObjectRows {
     }
     const outcome = await this.#cells.publish(changes)
     if (outcome.ok) return undefined
-    if (outcome.reason !== 'condition') return 'failed'
-    return outcome.failed === 0 ? 'meta' : 'lease'
+    return outcome.reason === 'condition' ? 'changed' : 'failed'
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { type Generations, keySk } from './generations.ts'
 import type { StoredObject } from './near-objects.ts'
 import type { ObjectName } from './object-names.ts'
-import type { ObjectRows, Version } from './object-rows.ts'
+import { maxPrevious, type ObjectRows, type Version } from './object-rows.ts'
 
 interface RollbackOptions {
   readonly rows: ObjectRows
@@ -39,5 +39,7 @@ export async function rollBack(
 
 function olderThan(target: Version, versions: readonly Version[]): readonly Version[] {
   const at = versions.findIndex(({ id }) => id === target.id)
-  return versions.slice(at + 1, at + 4).filter(({ generatedAt }) => generatedAt < target.generatedAt)
+  return versions
+    .slice(at + 1, at + 1 + maxPrevious)
+    .filter(({ generatedAt }) => generatedAt < target.generatedAt)
 }

@@ -15,10 +15,7 @@ export function missReason({ notBefore }: Demands, { changedAt }: MarkedAt, isKn
   return isKnown ? 'expired' : 'absent'
 }
 
-interface Clocks {
-  readonly generatedAt: EpochMs
-  readonly freshUntil: EpochMs
-}
+type Clocks = Pick<ObjectAnswer, 'generatedAt' | 'freshUntil'>
 
 /** Seconds, truncated towards zero; negative where the answer is not fresh. */
 export function noteHit(decision: Decision, { generatedAt, freshUntil }: Clocks, now: EpochMs): void {

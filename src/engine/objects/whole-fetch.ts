@@ -1,6 +1,5 @@
 /** Queries the database for an answer that is cached as a whole. The result is a value, also on failure. */
 import type { Decomposed, HeaderList, ResponseEnds, Sink } from '../../backends/backend.ts'
-import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { gridThrough } from '../../core/grid.ts'
 import { nothing } from '../../core/interval.ts'
@@ -8,12 +7,10 @@ import type { Limits } from '../../core/lifetime.ts'
 import { Backlog } from '../backlog.ts'
 import type { Abandoned, DatabaseFailure, DatabaseRefusal, UnusableAnswer } from '../fetch.ts'
 import { type AnswerTerms, type Forbidden, termsOf } from '../http/answer-terms.ts'
-import type { Identity } from '../http/identity.ts'
 import { Intake } from '../intake.ts'
-import type { StreamTarget } from '../ports.ts'
 import type { Client } from '../trip.ts'
 import { HeldTarget } from './held-target.ts'
-import type { WholeCacheOptions } from './whole-request.ts'
+import type { WholeCacheOptions, WholeRequest } from './whole-request.ts'
 
 interface WholeFetchOptions extends WholeCacheOptions {
   readonly backlog: Backlog
@@ -49,12 +46,7 @@ export interface WholeFetch {
   cancel(): void
 }
 
-export interface Asked {
-  readonly plan: WholePlan
-  readonly partition: Identity
-  /** Is given a long answer while it arrives. */
-  readonly target?: StreamTarget | undefined
-}
+type Asked = Pick<WholeRequest, 'plan' | 'partition' | 'target'>
 
 /** Whole answers have no buckets. */
 export const noGrid = gridThrough('point', 1, 0)

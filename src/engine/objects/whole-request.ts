@@ -47,7 +47,7 @@ export interface WholeRequest {
   /** How far the time of an instant query's answer may lie behind the requested one. */
   readonly withinMs: number
   /** Is given a long answer while it arrives. */
-  readonly target?: StreamTarget
+  readonly target?: StreamTarget | undefined
   readonly client: Client
 }
 
