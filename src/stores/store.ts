@@ -62,13 +62,14 @@ export interface Store {
   record(key: Key): MaybePromise<ShapeRecord | undefined>
   /**
    * The stored panes of an interval, fresh or not; undefined where the key is unknown. `stale` names the buckets that
-   * are not fresh enough in this process: a store with a far tier looks there for newer ones. Without it, it looks
-   * there for absent buckets only.
+   * are not fresh enough in this process: a store with a far tier looks there for newer ones, and for nothing else.
+   * Without it, it looks there for absent buckets only, and the read is a lookup, as `near` is.
    */
   read(key: Key, interval: Interval, stale?: Intervals): MaybePromise<Found | undefined>
   /**
-   * The content in this process; no network. A promise only where buckets have to be decompressed first. Stores without
-   * it are local: their `read` already does this.
+   * The content in this process; no network. Called once at the start of a lookup: a store may count it as a sighting of
+   * the shape. A promise only where buckets have to be decompressed first. Stores without it are local: their `read`
+   * already does this.
    */
   near?(key: Key, interval: Interval): MaybePromise<Found | undefined>
   /** As `read`, but does not count as a use. */

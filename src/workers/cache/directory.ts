@@ -98,7 +98,7 @@ export class Directory {
   async #read(counter: Counter, message: ToMainThread & { kind: 'read' }): Promise<void> {
     const { ask, store, key, interval, stale } = message
     const found = await this.#found(store, (of) =>
-      stale.length === 0 ? readNear(of, key, interval) : of.read(key, interval, stale),
+      stale === undefined ? readNear(of, key, interval) : of.read(key, interval, stale),
     )
     if (counter.isClosed) return
     const held = this.#held(key)

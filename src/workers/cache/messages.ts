@@ -25,8 +25,8 @@ export type ToMainThread =
       readonly store: StoreName
       readonly key: Key
       readonly interval: Interval
-      /** Buckets that are to be looked for in a far store; nothing: read only the memory of this process. */
-      readonly stale: Intervals
+      /** Buckets that are to be looked for in a far store; undefined at the start of a lookup: see `Store.near`. */
+      readonly stale: Intervals | undefined
     }
   | {
       readonly kind: 'write'

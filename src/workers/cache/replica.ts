@@ -5,7 +5,7 @@
  */
 import type { Budget } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
-import { type Interval, type Intervals, isEmpty, nothing } from '../../core/interval.ts'
+import { type Interval, isEmpty } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { andThen, type MaybePromise } from '../../core/maybe.ts'
 import { measure, type Pane } from '../../core/pane.ts'
@@ -41,11 +41,7 @@ interface Pending extends Entry {
 
 type Reply = Extract<ToReplica, { ask: number }>
 
-/** The requested interval, and its buckets that the thread does not have, or that are not fresh enough. */
-interface Wanted {
-  readonly interval: Interval
-  readonly stale: Intervals
-}
+type Wanted = Pick<Extract<ToMainThread, { kind: 'read' }>, 'interval' | 'stale'>
 
 const noBucket: Interval = { from: 0, to: 0 }
 
@@ -109,15 +105,16 @@ export class Replica {
   /** The panes of this thread, or else those in the memory of the main thread. */
   #near(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.look(key, interval)
-    if (found === undefined) return this.#ask(store, key, { interval, stale: nothing })
+    if (found === undefined) return this.#ask(store, key, { interval, stale: undefined })
     this.#use(store, key)
     return found
   }
 
-  /** The main thread queries its far store for the stale buckets. */
-  #read(store: StoreName, key: Key, { interval, stale }: Wanted): MaybePromise<Found | undefined> {
-    const isFar = this.#farStores.has(store)
-    return isFar ? this.#ask(store, key, { interval, stale }) : this.look(key, interval)
+  /** The main thread queries its far store for the stale buckets; without any, as `#near`, but not as a use. */
+  #read(store: StoreName, key: Key, wanted: Wanted): MaybePromise<Found | undefined> {
+    const { interval, stale } = wanted
+    if (stale?.length === 0) return this.look(key, interval) ?? this.#ask(store, key, wanted)
+    return this.#farStores.has(store) ? this.#ask(store, key, wanted) : this.look(key, interval)
   }
 
   /** Reads on in the far store where buckets are absent here. */

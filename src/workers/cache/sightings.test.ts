@@ -1,0 +1,42 @@
+/** A request to a thread is one sighting of its shape in the main thread, whatever it reads besides. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Budget } from '../../core/budget.ts'
+import { nothing } from '../../core/interval.ts'
+import { tieredStore } from '../../stores/tiered.ts'
+import { asynchronous } from '../../testing/asynchronous.ts'
+import { sharedStore } from '../../testing/engine-rig.ts'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import { paneOf } from '../../testing/replica-rig.ts'
+import { shapeOf } from '../../testing/store-laws-panes.ts'
+import { Directory } from './directory.ts'
+import { Replica } from './replica.ts'
+
+test('a shape that a thread requests once is not written to the far tier, and from the second request on it is', async () => {
+  const clock = fakeClock()
+  const near = sharedStore(clock)
+  const tiered = tieredStore({ clock, near, far: asynchronous(sharedStore(clock), { clock }) })
+  const directory = new Directory({ memory: near, storeOf: () => tiered })
+  const replica = new Replica({
+    send: (message) => directory.receive(1, message),
+    ...{ clock, budget: new Budget(1 << 24), maxPaneBytes: 1 << 20, farStores: new Set(['far']) },
+  })
+  directory.open(1, (message) => replica.receive(message))
+  const store = replica.store('far')
+  const interval = { from: 0, to: 10 }
+  const request = async () => {
+    await store.near!('a', interval)
+    await store.read('a', interval, [interval])
+    await store.read('a', interval, nothing)
+    await store.write('a', { pane: paneOf('a', interval, clock.now()), shape: shapeOf('a') })
+    assert.equal((await store.read('a', interval, nothing))?.panes.length, 1)
+    await tiered.idle()
+  }
+  await request()
+  assert.equal(tiered.far.written, 0)
+  await clock.advance(1)
+  await request()
+  await clock.advance(1000)
+  await tiered.idle()
+  assert.ok(tiered.far.written > 0)
+})
