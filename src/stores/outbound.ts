@@ -32,6 +32,8 @@ export class Outbound {
   readonly #sightings: Sightings
   /** Keys with buckets that are in memory only. Their number grows with new shapes, not with shapes in use. */
   readonly #unsent = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
+  /** Keys of which the last write was dropped. It is made up for where another node waits, and by the next fetch. */
+  readonly #dropped = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
   /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
   readonly #onTheirWay = new Map<Key, Promise<boolean>>()
 
@@ -62,14 +64,15 @@ export class Outbound {
   /** See `Store.share`. */
   async share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean> {
     const seen = this.#sightings.count(key)
-    if (isAwaited && seen < sightingsForBig) {
+    const isDropped = this.#dropped.has(key)
+    if (isAwaited && (seen < sightingsForBig || isDropped)) {
       const found = await this.#options.near.read(key, interval)
-      const unsent = found?.panes.filter((pane) => seen < this.#sightingsFor(pane)) ?? []
+      const unsent = found?.panes.filter((pane) => isDropped || seen < this.#sightingsFor(pane)) ?? []
       for (const pane of unsent) this.#send(key, { pane, shape: found!.shape })
       // Several nodes request it: it is no one-off.
       this.#sightings.see(key, sightingsForBig)
     }
-    return (await this.#onTheirWay.get(key)) ?? seen >= sightingsForFar
+    return (await this.#onTheirWay.get(key)) ?? (seen >= sightingsForFar && !isDropped)
   }
 
   /** The second sighting: the buckets that are in memory so far go to the far store. */
@@ -92,7 +95,9 @@ export class Outbound {
     const all =
       before === undefined ? written : Promise.all([before, written]).then((is) => is.every(Boolean))
     this.#onTheirWay.set(key, all)
-    void all.then(() => {
+    void all.then((isWritten) => {
+      if (isWritten) this.#dropped.delete(key)
+      else this.#dropped.set(key, true)
       if (this.#onTheirWay.get(key) === all) this.#onTheirWay.delete(key)
     })
   }

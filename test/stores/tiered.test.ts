@@ -139,6 +139,20 @@ test('a pane that another node waits for is shared whatever its sightings, and r
   assert.equal(buckets(1, inner.read(key, hour) as Found), 60)
 })
 
+test('buckets that the far store did not take are not shared, however often the shape was seen', async () => {
+  const { clock, far, store } = rig()
+  const key = keyNumber(1)
+  const { write } = far
+  far.write = async () => false
+  for (let sighting = 0; sighting < 5; sighting++) await store.read(key, hour)
+  store.write(key, entryOf(1, hour, clock.now()))
+  await store.idle()
+  assert.equal(await store.share(key, hour, false), false)
+  far.write = write
+  assert.equal(await store.share(key, hour, true), true)
+  assert.equal(buckets(1, (await far.read(key, hour)) as Found), 60)
+})
+
 test('a shape is written to the far store from its second sighting on, with its panes in memory', async () => {
   const { clock, inner, far, store } = rig()
   const key = keyNumber(1)
