@@ -54,11 +54,14 @@ export interface Inspected {
   readonly missing: readonly string[]
 }
 
+/** The tables and the like that were missing. */
+export type Created = { readonly created: readonly string[] }
+
 export interface StoreSetup<C> {
   /** The statements or definitions by which an operator creates the tables of the store. */
   definition(config: C): string
   /** Creates missing tables, and changes no existing one. */
-  create(config: C, clock: Clock): Promise<{ readonly created: readonly string[] } | Refused>
+  create(config: C, clock: Clock): Promise<Created | Refused>
 }
 
 export interface StoreUrl {

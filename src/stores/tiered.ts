@@ -190,10 +190,8 @@ class Tiered implements TieredStore {
 
   async close(): Promise<void> {
     if (this.#isClosed) return
-    this.#isClosed = true
-    await this.#far.idle()
+    await this.closeFar()
     await this.#near.close()
-    await this.#farStore.close()
   }
 
   async closeFar(): Promise<void> {

@@ -1,5 +1,5 @@
 /** Cells of the main thread, as the threads that serve requests reach them: every operation is a message and its reply. */
-import type { CellCapabilities, Cells } from '../stores/cells.ts'
+import type { Cells } from '../stores/cells.ts'
 import type { StoreName } from './cache/messages.ts'
 
 const operations = ['get', 'list', 'put', 'take', 'remove', 'publish'] as const
@@ -22,10 +22,7 @@ export interface FromCells {
 }
 
 /** A worker's initial information about the cells of a store. */
-export interface KnownCells {
-  readonly name: string
-  readonly capabilities: CellCapabilities
-}
+export type KnownCells = Pick<Cells, 'name' | 'capabilities'>
 
 /** The main thread's side. */
 export async function runOnCells(cells: Cells | undefined, message: ToCells): Promise<FromCells> {
@@ -39,15 +36,10 @@ export async function runOnCells(cells: Cells | undefined, message: ToCells): Pr
   }
 }
 
-interface Waiting {
-  resolve(result: unknown): void
-  reject(error: Error): void
-}
-
 /** A thread's side. */
 export class RemoteCells {
   readonly #send: (message: ToCells) => void
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, Omit<PromiseWithResolvers<unknown>, 'promise'>>()
   #lastAsk = 0
 
   constructor(send: (message: ToCells) => void) {

@@ -1,7 +1,7 @@
 /** Inspection of a cluster for operators, and the creation of the tables. Each opens a connection of its own. */
 import type { Clock } from '../../core/clock.ts'
 import { fail, fastestOf, ok, speedFinding } from '../findings.ts'
-import type { Inspected, Refused, StoreFinding } from '../kind.ts'
+import type { Created, Inspected, Refused, StoreFinding } from '../kind.ts'
 import { connectionTo } from './client.ts'
 import type { Connection } from './connection.ts'
 import type { CassandraConfig } from './kind.ts'
@@ -16,10 +16,7 @@ export function inspectCassandra(config: CassandraConfig, clock: Clock): Promise
   }))
 }
 
-export function createTables(
-  config: CassandraConfig,
-  clock: Clock,
-): Promise<{ readonly created: readonly string[] } | Refused> {
+export function createTables(config: CassandraConfig, clock: Clock): Promise<Created | Refused> {
   const { keyspace, replication } = config
   return connected(config, clock, async (connection) => {
     const run = (query: string) => connection.execute({ query, params: [] }, schemaOptions)

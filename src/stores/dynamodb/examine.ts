@@ -1,7 +1,7 @@
 /** The checks of `doctor` and `store` for DynamoDB, and the tables that `store init` creates. */
 import type { Clock } from '../../core/clock.ts'
 import { capital, fail, fastestOf, speedFinding, warn } from '../findings.ts'
-import type { Inspected, Refused, StoreFinding } from '../kind.ts'
+import type { Created, Inspected, Refused, StoreFinding } from '../kind.ts'
 import { recordKey } from './keys.ts'
 import type { DynamoDbConfig } from './kind.ts'
 import { connect, type DynamoDbApi } from './library.ts'
@@ -26,10 +26,7 @@ async function withApi<T>(
   }
 }
 
-export const createDynamoDb = (
-  config: DynamoDbConfig,
-  clock: Clock,
-): Promise<{ readonly created: readonly string[] } | Refused> =>
+export const createDynamoDb = (config: DynamoDbConfig, clock: Clock): Promise<Created | Refused> =>
   withApi(config, async (api) => {
     const created = await createTables(api, tablesOf(config.table), clock)
     return 'refused' in created ? created : { created }
