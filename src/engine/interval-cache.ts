@@ -8,7 +8,7 @@ import type { EpochMs } from '../core/clock.ts'
 import { type Coverage, cover } from '../core/coverage.ts'
 import { inTime } from '../core/deadline.ts'
 import { type Decision, resetDecision } from '../core/decision.ts'
-import { countOf, hullOf, type Interval, type Intervals, nothing, subtractAll } from '../core/interval.ts'
+import { countOf, type Interval, type Intervals, nothing, subtractAll } from '../core/interval.ts'
 import { fetchedAtOf } from '../core/lifetime.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
@@ -148,10 +148,10 @@ export class IntervalCache {
     decision.key = key
     decision.buckets = countOf(askedBy(plan))
     const began = clock.elapsed()
-    // One read, whatever lies between the runs: it is one sighting of the shape.
-    const isWhole = store.near !== undefined && plan.whole.length > 1
-    const runs = isWhole ? [hullOf(plan.whole)] : plan.whole
-    const near = this.#read(trip, runs, (run) => readNear(store, key, run))
+    // The first read alone is a sighting of the shape.
+    const near = this.#read(trip, (run) =>
+      run.from === plan.whole[0]!.from ? readNear(store, key, run) : store.read(key, run, nothing),
+    )
     const lookup =
       near instanceof Promise ? near.then((found) => this.#lookOn(trip, found)) : this.#lookOn(trip, near)
     const timed = <T>(looked: T): T => {
@@ -167,18 +167,17 @@ export class IntervalCache {
     const stale = wholeIn(near.gaps, trip.plan.edges)
     // A flight of this node that brings all of it was preceded by such a look into the far tier.
     if (stale.length === 0 || this.#filler.brings(trip, near)) return near
-    const far = this.#read(trip, trip.plan.whole, (run) => store.read(trip.key, run, stale))
+    const far = this.#read(trip, (run) => store.read(trip.key, run, stale))
     return far instanceof Promise ? far.then((looked) => (looked === 'failed' ? near : looked)) : far
   }
 
   #read(
     trip: Trip,
-    runs: Intervals,
     read: (run: Interval) => MaybePromise<Found | undefined>,
   ): MaybePromise<Lookup | 'failed'> {
     const { clock, storeTimeoutMs } = this.#options
     try {
-      const found = inTime(readRuns(runs, read), clock, storeTimeoutMs)
+      const found = inTime(readRuns(trip.plan.whole, read), clock, storeTimeoutMs)
       if (!(found instanceof Promise)) return this.#judge(trip, found)
       return found.then(
         (late) => this.#judge(trip, late),
