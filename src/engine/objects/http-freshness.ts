@@ -1,51 +1,42 @@
 /**
- * The permissions of a response for an object (RFC 9111, 5861, 9213): whether it may be stored, and under which terms.
- * The rules for storing are those of all answers (answer-terms.ts). A response can shorten the terms of the cache and
- * never lengthen them.
+ * The permissions of a response that a render passes on (RFC 9111, 5861, 9213): whether it may be stored, and under which
+ * terms. The rules for storing are those of all answers (answer-terms.ts). A response can shorten the terms of the cache
+ * and never lengthen them.
  */
 import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
-import {
-  type Asker,
-  ageOf,
-  type Directives,
-  type Forbidden,
-  readDirectives,
-  termsOf,
-} from '../http/answer-terms.ts'
+import { type Asker, ageOf, type Directives, readDirectives, termsOf } from '../http/answer-terms.ts'
 import { endToEnd } from '../http/headers.ts'
-import type { ObjectTerms } from './objects.ts'
-
-export type ResponseTerms =
-  | { readonly forbidden: Forbidden }
-  /** `isNamed`: the response itself names some of them, so that they go with the object (`Rendered.terms`). */
-  | { readonly terms: ObjectTerms; readonly isNamed: boolean }
+import type { ObjectTerms, Rendered } from './objects.ts'
 
 export interface ResponseContext {
-  readonly asker: Asker
   /** Taken before the request was sent, so that the time the response took counts as age (RFC 9111 §4.2.3). */
   readonly generatedAt: EpochMs
   /** The terms for a response without caching headers. */
   readonly terms: ObjectTerms
 }
 
-export function responseTerms(given: HeaderList, context: ResponseContext): ResponseTerms {
+/** All clients get what one render returned. */
+const anyone: Asker = { headers: [], partition: 'shared', encodingHeaders: [] }
+
+/** The members of a render's result that follow from the headers of the response. */
+export function responseTerms(
+  given: HeaderList,
+  { generatedAt, terms }: ResponseContext,
+): Pick<Rendered, 'isStorable' | 'terms'> {
   const headers = withTargeted(given)
-  const { asker, generatedAt, terms } = context
-  const { forbidden, limits } = termsOf(headers, asker, generatedAt)
-  if (forbidden !== undefined) return { forbidden }
+  const { forbidden, limits } = termsOf(headers, anyone, generatedAt)
+  if (forbidden !== undefined) return { isStorable: false }
   const directives = readDirectives(headerOf(headers, 'cache-control') ?? '')
   const [whileRevalidate, ifError] = ['stale-while-revalidate', 'stale-if-error'].map((name) =>
     secondsOf(directives, name),
   )
-  const isNamed = limits.mustRevalidate || [limits.seconds, whileRevalidate, ifError].some(Number.isFinite)
-  if (!isNamed) return { terms, isNamed }
+  if (!limits.mustRevalidate && ![limits.seconds, whileRevalidate, ifError].some(Number.isFinite)) return {}
   // must-revalidate, proxy-revalidate and s-maxage forbid every use of a stale response (RFC 9111 §4.2.4).
   const most = limits.mustRevalidate ? 0 : Number.POSITIVE_INFINITY
   const { staleWhileRevalidateSeconds = 0, staleIfErrorSeconds = 0 } = terms
   return {
-    isNamed,
     terms: {
       ...terms,
       revalidateSeconds: Math.min(terms.revalidateSeconds, limits.seconds),
