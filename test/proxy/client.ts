@@ -12,6 +12,7 @@ import {
   staleReasons,
 } from '../../src/core/decision.ts'
 import { bounded } from '../wait.ts'
+import { switchedOff } from './setup.ts'
 import { type Parameters, parseItemList } from './structured-fields.ts'
 
 export { steady, until } from '../wait.ts'
@@ -36,6 +37,12 @@ export async function ask(url: string, path: string, given: Ask = {}): Promise<A
   return answer
 }
 
+/**
+ * Only requests that keep their connection open are read by the shortcut. Where a switch is off they do, so that the tests
+ * of the proxy run with both kinds (switched-off.test.ts).
+ */
+const kept = process.env[switchedOff] === undefined ? {} : { Connection: 'keep-alive' }
+
 /** The same to any server. */
 export function askPlainly(url: string, path: string, given: Ask = {}): Promise<Answer> {
   const { port } = new URL(url)
@@ -46,7 +53,7 @@ export function askPlainly(url: string, path: string, given: Ask = {}): Promise<
       path,
       method: given.method ?? 'GET',
       agent: false,
-      headers: given.headers as Record<string, string | string[]>,
+      headers: { ...kept, ...given.headers } as Record<string, string | string[]>,
     })
     request.on('error', reject)
     request.on('response', (response) => {

@@ -104,7 +104,9 @@ test('notes of a hit do not survive into its bypass', async (t) => {
   await ask(url, path)
   await clock.advance(42_000)
   t.mock.method(budget, 'reserve', () => false)
-  checkNoLeftovers(await ask(url, path), 'bypass/memory_exhausted')
+  // By node:http: the shortcut sends a short answer without reserving memory.
+  const answer = await ask(url, path, { headers: { Connection: 'close' } })
+  checkNoLeftovers(answer, 'bypass/memory_exhausted')
 })
 
 test('bypass, refusals and errors have a reason', async (t) => {

@@ -121,7 +121,8 @@ test('a stored answer that has no room to be put together is fetched instead', a
   assert.equal(outcomeOf(await ask(url, path)), 'hit')
   budget.reserve = () => false
   for (const target of [path, rangePath({ ...range, end: range.end + 60_000 })]) {
-    const answer = await ask(url, target)
+    // By node:http: the shortcut sends a short answer without reserving memory.
+    const answer = await ask(url, target, { headers: { Connection: 'close' } })
     assert.equal(outcomeOf(answer), 'bypass/memory_exhausted')
     assert.equal(answer.status, 200)
     if (target === path) assert.deepEqual(answer.body, first.body)
