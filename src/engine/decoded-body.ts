@@ -20,7 +20,7 @@ interface Unkept {
 const maxErrorBytes = 1024 * 1024
 
 export class DecodedBody {
-  readonly sink: Sink | undefined
+  sink: Sink | undefined
   readonly #options: BodyOptions
   readonly #reservation: Reservation
   #error: Uint8Array[] = []
@@ -37,7 +37,7 @@ export class DecodedBody {
     return Buffer.concat(this.#error)
   }
 
-  /** `unsent`: the bytes that the client has not read yet, which count in the budget too. */
+  /** `unsent`: see `count`. */
   write(chunk: Uint8Array, unsent: number): Unkept | undefined {
     this.#received += chunk.length
     if (this.sink === undefined) return this.#keepError(chunk)
@@ -47,15 +47,21 @@ export class DecodedBody {
     } catch (error) {
       return { reason: 'unusable_answer', detail: String(error) }
     }
-    const { held } = this.sink
     // A short response of many sparse series can be long in memory: one response may not push out all others.
-    if (held > this.#options.budget.limit / 2) return this.#unkept('answer_too_large')
-    return this.#reservation.resize(held + unsent) ? undefined : this.#unkept('memory_exhausted')
+    if (this.sink.held > this.#options.budget.limit / 2) return this.#unkept('answer_too_large')
+    return this.count(unsent) ? undefined : this.#unkept('memory_exhausted')
   }
 
-  drop(): void {
-    this.#reservation.free()
+  /** `unsent`: the bytes that the client has not read yet, which count in the budget too. Returns false where it has no room. */
+  count(unsent: number): boolean {
+    return this.#reservation.resize((this.sink?.held ?? 0) + unsent)
+  }
+
+  /** From now on only the bytes count that the client has not read. */
+  drop(unsent: number): void {
+    this.sink = undefined
     this.#error = []
+    this.count(unsent)
   }
 
   #keepError(chunk: Uint8Array): Unkept | undefined {

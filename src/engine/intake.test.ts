@@ -142,6 +142,40 @@ test('once nothing is kept the client sets the pace', () => {
   assert.equal(call.isPaused, false)
 })
 
+test('what a client has not read counts until it has all of a response that is not kept', async () => {
+  const { intake, target, budget, arrive } = setUp({ maxAnswerBytes: 50 * KiB })
+  intake.head(200, [])
+  target.unsent = 60 * KiB
+  target.write = () => false
+  target.onDrain = () => {}
+  arrive(60 * KiB)
+  intake.splitNext()
+  assert.equal((await intake.result).kind, 'unusable')
+  assert.equal(budget.used, 60 * KiB)
+  intake.end([])
+  await intake.delivered
+  assert.equal(budget.used, 0)
+})
+
+test('what a client has not read of a whole response is counted by the client alone', async () => {
+  const budget = new Budget(100 * KiB)
+  const { intake, target, arrive } = setUp({ budget })
+  target.unsent = 60 * KiB
+  let isCounted = false
+  target.end = () => {
+    isCounted = budget.reserve(60 * KiB)
+  }
+  intake.head(200, [])
+  arrive(60 * KiB)
+  intake.splitNext()
+  assert.equal(budget.used, 60 * KiB)
+  arrive(KiB)
+  intake.end([])
+  assert.equal(isCounted, true)
+  assert.equal((await intake.result).kind, 'panes')
+  assert.equal(budget.used, 60 * KiB)
+})
+
 test('a response that breaks off may be taken again until the client has a byte of it', () => {
   const { intake, arrive, told } = setUp()
   intake.head(200, ['X', '1'])

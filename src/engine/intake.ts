@@ -73,6 +73,7 @@ export class Intake implements ResponseHandler, Backlogged {
   constructor(options: IntakeOptions) {
     this.#options = options
     this.#tee = new Tee(options.target)
+    void this.#tee.finished.then(() => this.#body?.count(0))
     this.result = new Promise((resolve) => {
       this.#resolve = resolve
     })
@@ -235,7 +236,7 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#tee.release()
     this.#settle({ kind: 'unusable', reason, detail })
     if (!this.#tee.isOpen) this.#pressure.cancel()
-    else if (this.#hasArrived) this.#tee.end()
+    else if (this.#hasArrived) this.#deliver()
   }
 
   #release(): void {
@@ -245,6 +246,8 @@ export class Intake implements ResponseHandler, Backlogged {
 
   #deliver(): void {
     if (this.#tee.isOpen && !this.#isSettled) this.#options.onDelivered?.()
+    // The target itself counts what its client has not read of a whole response.
+    this.#body?.count(0)
     this.#tee.end()
   }
 
@@ -285,8 +288,7 @@ export class Intake implements ResponseHandler, Backlogged {
   }
 
   #dropKept(): void {
-    this.#body?.drop()
-    this.#body = undefined
+    this.#body?.drop(this.#tee.unsent)
     this.#decoder?.destroy()
     this.#decoder = undefined
     this.#pieces = []

@@ -39,9 +39,9 @@ export class Tee {
     return this.#target !== undefined && this.#head !== undefined && !this.#isOver
   }
 
-  /** Bytes that were written and that the client has not taken. */
+  /** Bytes that were written and that the client has not taken; 0 once all of them are written. */
   get unsent(): number {
-    return this.#heldBytes + (this.#target?.unsent ?? 0)
+    return this.isOpen ? this.#heldBytes + this.#target!.unsent : 0
   }
 
   get isHolding(): boolean {

@@ -134,6 +134,20 @@ for (const [what, target] of [
   })
 }
 
+test('what a client has not read of an answer too large to keep is in the budget', async (t) => {
+  const { url, upstream, budget } = await startBoth(t, { limits: { maxAnswerBytes: 16 * MiB } })
+  const body = bigMatrix('anna', 24 * MiB, range.start)
+  upstream.script = (_request, response) => void response.end(body)
+  const client = await stopped(url, 'anna')
+  await until(() => upstream.seen.length === 1)
+  await steady(() => upstream.seen[0]!.response.writableLength)
+  await steady(() => budget.used)
+  assert.ok(budget.used > 8 * MiB, `only ${budget.used} bytes are counted`)
+  client.socket.resume()
+  assert.ok(isBody(await client.closed, body))
+  await until(() => budget.used === 0)
+})
+
 test('answers that wait behind another on their connection are released with it', async (t) => {
   const { url, upstream, budget } = await startBoth(t)
   await ask(url, pathOf('anna'))
