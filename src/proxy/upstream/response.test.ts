@@ -9,7 +9,7 @@ import { ResponseReader } from './response.ts'
 const KiB = 1024
 
 /** A response that arrives under the control of the test, as do the turns of the event loop. */
-function setUp() {
+function setUp(isSent = true) {
   const turns: (() => void)[] = []
   const told: string[] = []
   const controller = {
@@ -37,11 +37,14 @@ function setUp() {
     ...{ clock, pace, journey, idleTimeoutMs: 1000, slot: { leave() {}, hold() {}, proceed() {} } },
   })
   const own = controller as unknown as Dispatcher.DispatchController
-  reader.onRequestStart(own)
-  reader.onResponseStart(own, 200)
+  const send = () => reader.onRequestStart(own)
+  if (isSent) {
+    send()
+    reader.onResponseStart(own, 200)
+  }
   const arrive = (bytes: number) => reader.onResponseData(own, Buffer.alloc(bytes))
   const end = () => reader.onResponseEnd(own)
-  return { reader, controller, clock, turns, arrive, end, told: () => told.splice(0).join(' ') }
+  return { reader, controller, clock, turns, send, arrive, end, told: () => told.splice(0).join(' ') }
 }
 
 test('a response is reported as it comes, once', () => {
@@ -68,6 +71,16 @@ test('a database that is held back is not late; one that is silent is', async ()
   assert.equal(told(), 'head')
   reader.resume()
   await clock.advance(2000)
+  assert.equal(told(), 'failed aborted')
+})
+
+test('a database has all its time from when the query was sent', async () => {
+  const { clock, send, told } = setUp(false)
+  await clock.advance(900)
+  send()
+  await clock.advance(900)
+  assert.equal(told(), '')
+  await clock.advance(100)
   assert.equal(told(), 'failed aborted')
 })
 

@@ -83,6 +83,8 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
+    // A query that waited for a connection has told nothing about the database.
+    this.#lastActivity = this.#options.clock.elapsed()
     if (this.#isOver) controller.abort(new Error('given up'))
   }
 
