@@ -11,11 +11,11 @@ export interface MemoBounds {
 
 /** Remembers by text. */
 export class Memo<T> {
-  readonly #entries: Generations<string, T>
+  readonly #entries: TwoGenerations<string, T>
   readonly #make: (text: string) => T
 
   constructor({ maxTexts, maxCharacters }: MemoBounds, make: (text: string) => T) {
-    this.#entries = new Generations(maxTexts, maxCharacters)
+    this.#entries = new TwoGenerations(maxTexts, maxCharacters)
     this.#make = make
   }
 
@@ -47,11 +47,11 @@ interface Remembered<T> {
 /** Remembers by bytes, without a text of them: making one and hashing it takes four times as long as a checksum. */
 export class BytesMemo<T> {
   /** By checksum: of two that share one, the later is remembered. */
-  readonly #entries: Generations<number, Remembered<T>>
+  readonly #entries: TwoGenerations<number, Remembered<T>>
   readonly #make: (bytes: Buffer) => T
 
   constructor({ maxEntries, maxBytes }: BytesMemoBounds, make: (bytes: Buffer) => T) {
-    this.#entries = new Generations(maxEntries, maxBytes)
+    this.#entries = new TwoGenerations(maxEntries, maxBytes)
     this.#make = make
   }
 
@@ -74,7 +74,7 @@ export class BytesMemo<T> {
 }
 
 /** Half of the bounds is for the young generation, half for the old one. */
-class Generations<K, E> {
+export class TwoGenerations<K, E> {
   readonly #maxEntries: number
   readonly #maxSize: number
   #young = new Map<K, E>()

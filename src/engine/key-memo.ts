@@ -1,10 +1,11 @@
 /**
  * Memoises keys: requests repeat, and hashing one takes longer than a lookup in memory. By values only: a backend may
- * make a new grid for every plan. Two generations as in core/memo.ts, but without copies: shapes are made by backends
- * and keep no reference to a request, and the text object that was given last is found fastest.
+ * make a new grid for every plan. Unlike in core/memo.ts shapes are not copied: they are made by backends and keep no
+ * reference to a request, and the text object that was given last is found fastest.
  */
 import { type Grid, isSameGrid } from '../core/grid.ts'
 import { type Key, keyOf } from '../core/key.ts'
+import { TwoGenerations } from '../core/memo.ts'
 
 interface KnownKey {
   readonly identity: string
@@ -13,17 +14,14 @@ interface KnownKey {
 }
 
 const longestShape = 16 << 10
-/** Of one generation. */
-const mostShapes = 2_000
-const mostCharacters = 2 << 20
+const mostShapes = 4_000
+const mostCharacters = 4 << 20
 /** Of one shape: viewers who share nothing, and windows that begin anywhere. */
 const mostKeys = 8
 
 export class KeyMemo {
   readonly #backend: string
-  #young = new Map<string, KnownKey[]>()
-  #old = this.#young
-  #characters = 0
+  readonly #shapes = new TwoGenerations<string, KnownKey[]>(mostShapes, mostCharacters)
 
   constructor(backend: string) {
     this.#backend = backend
@@ -31,7 +29,7 @@ export class KeyMemo {
 
   keyOf(shape: string, grid: Grid, identity: string): Key {
     if (shape.length > longestShape) return keyOf({ backend: this.#backend, identity, shape, grid })
-    const known = this.#young.get(shape) ?? this.#remember(shape)
+    const known = this.#shapes.young(shape) ?? this.#remember(shape)
     for (const each of known) {
       if (each.identity === identity && isSameGrid(each.grid, grid)) return each.key
     }
@@ -42,14 +40,8 @@ export class KeyMemo {
   }
 
   #remember(shape: string): KnownKey[] {
-    const known = this.#old.get(shape) ?? []
-    if (this.#young.size >= mostShapes || this.#characters + shape.length > mostCharacters) {
-      this.#old = this.#young
-      this.#young = new Map()
-      this.#characters = 0
-    }
-    this.#characters += shape.length
-    this.#young.set(shape, known)
+    const known = this.#shapes.old(shape) ?? []
+    this.#shapes.add(shape, known, shape.length)
     return known
   }
 }

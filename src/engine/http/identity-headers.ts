@@ -3,7 +3,7 @@
  * wide on purpose: a header that is matched without need costs a hit, one that is missed shows one client another's
  * data. docs/reference/headers.md is generated from these lists.
  */
-import { BoundedMap } from '../../core/bounded-map.ts'
+import { Memo } from '../../core/memo.ts'
 import { type IsNamed, namedLike } from '../../core/name-pattern.ts'
 
 /** The headers that select the data, for every client: a database that serves several tenants reads these. */
@@ -74,21 +74,18 @@ export const notIdentityHeaders: readonly string[] = [
   'x-grafana-org-id',
 ]
 
+/** More names than clients send; a client that makes them up cannot fill memory with them. */
+const remembered = { maxTexts: 1_000, maxCharacters: 64 << 10 }
+
 /** Whether a header, by its name in lower case, is one of `patterns`. Clients send the same few names again and again. */
 export function headerMatcher(patterns: readonly string[]): IsNamed {
   const [isListed, isExcepted] = [namedLike(patterns), namedLike(notIdentityHeaders)]
-  const known = new BoundedMap<string, boolean>({ maxEntries: maxKnown })
-  const learn: IsNamed = (text) => {
+  const known = new Memo(remembered, (text) => {
     const name = text.replaceAll('_', '-')
-    const isMatch = isListed(name) && !isExcepted(name)
-    known.set(text, isMatch)
-    return isMatch
-  }
-  return (name) => known.get(name) ?? learn(name)
+    return isListed(name) && !isExcepted(name)
+  })
+  return (name) => known.get(name)
 }
-
-/** More names than clients send; a client that makes them up cannot fill memory with them. */
-const maxKnown = 1_000
 
 /** Longer names than any of these are not looked at: such a header keeps its client apart. */
 export const longestName = 128
