@@ -31,6 +31,13 @@ export function compareBytes(a: ByteRange, b: ByteRange): number {
   return i < end ? aBytes[i]! - bBytes[j]! : a.end - a.start - (b.end - b.start)
 }
 
+/** The bytes of an answer that writes itself, in memory of their own. */
+export function bytesOf(answer: { readonly length: number; write(target: Uint8Array): void }): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(answer.length)
+  answer.write(bytes)
+  return bytes
+}
+
 /**
  * A copy that owns its memory: short buffers are parts of a pool, and a compressor returns parts of its output buffer.
  */

@@ -2,9 +2,9 @@
  * The engine as a library: answers a Web `Request` from the interval cache and queries the database with `fetch`. A
  * request that is not a query of the database is forwarded. Read `handle` from top to bottom.
  */
-import type { Backend, Bypass, Plan, Recomposed, WireRequest } from '../backends/backend.ts'
+import type { Backend, Bypass, Plan, WireRequest } from '../backends/backend.ts'
 import { Budget, spareOf } from '../core/budget.ts'
-import { noBytes } from '../core/bytes.ts'
+import { bytesOf, noBytes } from '../core/bytes.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Decision, newDecision, type RefusalReason, resetDecision } from '../core/decision.ts'
 import { climbingRefused, climbs } from '../core/url.ts'
@@ -229,12 +229,6 @@ const abortedBy = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
-
-function bytesOf(body: Recomposed): Uint8Array {
-  const bytes = Buffer.allocUnsafeSlow(body.length)
-  body.write(bytes)
-  return bytes
-}
 
 function whole({ decision }: Visit, { status, headers, body }: WholeResponse): Response {
   const kept = endToEnd(headers, bodyHeaders)

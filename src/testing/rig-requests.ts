@@ -1,6 +1,7 @@
 /** Requests to an interval cache as rigs and simulations send them, and the text of its answers. */
 import assert from 'node:assert/strict'
 import type { Backend, Plan, WireRequest } from '../backends/backend.ts'
+import { bytesOf } from '../core/bytes.ts'
 import type { EpochMs } from '../core/clock.ts'
 import type { ExplainedRequest } from '../engine/explain/explain.ts'
 import { isBypass } from '../engine/http/plan-request.ts'
@@ -30,8 +31,5 @@ export function planOf<Query>(backend: Backend<Query>, request: WireRequest, now
 
 /** The body, where the answer has panes. */
 export function textOf(answer: Answer): string {
-  if (answer.kind !== 'panes') return ''
-  const target = Buffer.alloc(answer.body.length)
-  answer.body.write(target)
-  return target.toString('latin1')
+  return answer.kind === 'panes' ? bytesOf(answer.body).toString('latin1') : ''
 }

@@ -5,8 +5,9 @@
  * its turn later.
  */
 
-import type { Plan, Recomposed } from '../../backends/backend.ts'
+import type { Plan } from '../../backends/backend.ts'
 import { Reservation } from '../../core/budget.ts'
+import { bytesOf } from '../../core/bytes.ts'
 import { calendarText } from '../../core/calendar.ts'
 import { pause } from '../../core/clock.ts'
 import { type Grid, startOf } from '../../core/grid.ts'
@@ -228,10 +229,4 @@ function wouldBe(plan: Plan, { found, gaps }: Looked, fetched: readonly Pane[]):
   const stored = partsOf(panes, subtractAll(plan.whole, gaps))
   const all = [...stored, ...partsOf(fetched, gaps)].sort((a, b) => a.from - b.from)
   return { be: outcomeOf(plan, gaps), stored, panes: all, gaps }
-}
-
-function bytesOf(recomposed: Recomposed): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(recomposed.length)
-  recomposed.write(bytes)
-  return bytes
 }
