@@ -62,9 +62,8 @@ export function garbageWatchOf(
 ): GarbageWatch | undefined {
   if (!gcOnDemand) return undefined
   if (limitBytes < largeLimit) {
-    const part = spareOf(limitBytes) / (4 * threads)
     return new GarbageWatch({
-      maxBytes: threads === 1 ? part : Math.max(12 * MiB, part),
+      maxBytes: threads === 1 ? spareOf(limitBytes) / 4 : 12 * MiB,
       bufferBytes: () => getHeapStatistics().external_memory,
       collect: bufferCollector(),
     })

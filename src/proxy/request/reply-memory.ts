@@ -19,7 +19,6 @@ export class ReplyMemory {
   #held = 0
   /** Room for the client's unread part of a forwarded answer: its maximum so far. */
   #kept: Reservation | undefined
-  #keptBytes = 0
 
   constructor(reply: Reply, options: MemoryOptions) {
     this.#reply = reply
@@ -45,22 +44,20 @@ export class ReplyMemory {
 
   /** Counts the client's unread part of an answer that has ended, where the budget has room. */
   holdUnsent(): void {
-    const bytes = this.#reply.writableLength - this.#keptBytes
+    const bytes = this.#reply.writableLength - (this.#kept?.bytes ?? 0)
     if (bytes > 0 && !this.#reply.writableFinished) this.hold(bytes)
   }
 
   /** Keeps the client's unread part of a forwarded answer. Returns false where that is too much. */
   keepUnsent(): boolean {
     const unsent = this.#reply.writableLength
-    if (unsent <= this.#keptBytes) return true
+    if (unsent <= (this.#kept?.bytes ?? 0)) return true
     if (unsent > maxKeptUnsent || this.#reply.closed) return false
     if (this.#kept === undefined) {
       const kept = new Reservation(this.#options.forwardBuffers)
       this.#reply.once('close', () => kept.free())
       this.#kept = kept
     }
-    if (!this.#kept.resize(unsent)) return false
-    this.#keptBytes = unsent
-    return true
+    return this.#kept.resize(unsent)
   }
 }
