@@ -238,9 +238,7 @@ export class GapFiller {
   /** A flight's buckets are stored before its end is reported: no thundering herd between answer and write-back. */
   async #land(trip: Trip, result: FetchResult): Promise<void> {
     // A database that answers with an error is not down: it may be one query's own fault.
-    if (result.kind !== 'abandoned') {
-      this.#isDatabaseDown = result.kind === 'broken' && isOutage(result.reason)
-    }
+    if (!isInconclusive(result)) this.#isDatabaseDown = result.kind === 'broken' && isOutage(result.reason)
     if (result.kind === 'unusable' && !trip.plan.isVerbatim)
       this.#unusable.set(trip.key, { result, at: this.#options.clock.now() })
     if (result.kind !== 'panes') return
@@ -250,6 +248,10 @@ export class GapFiller {
     trip.decision.stored = (await writeBack(this.#options, trip, result)) || hasKept
   }
 }
+
+/** It was not waited for, or not sent: that shows nothing about the database. */
+const isInconclusive = (result: FetchResult): boolean =>
+  result.kind === 'abandoned' || (result.kind === 'broken' && result.reason === 'queue_full')
 
 const isOutage = (reason: BrokenReason): boolean =>
   reason === 'database_unreachable' || reason === 'database_timeout'

@@ -180,6 +180,19 @@ test('a database that failed last time is waited for less long', async () => {
   assert.equal(recovered.served!.decision.outcome, 'partial')
 })
 
+test('a query that was not sent tells nothing about a database that was down', async () => {
+  const rig = await loadedRig()
+  await rig.clock.advance(20_000)
+  for (const failure of [down, { reason: 'queue_full', detail: '9 queries wait already' } as const]) {
+    rig.database.failure = failure
+    assert.equal((await rig.ask(180)).decision.reason, failure.reason)
+  }
+  rig.database.lagMs = 4000
+  const look = await rig.begin(180)
+  await rig.clock.advance(500)
+  assert.equal(look.served?.decision.reason, 'database_slow')
+})
+
 test('no patience is left over: no timer stays behind', async () => {
   const rig = await loadedRig()
   await rig.clock.advance(20_000)
