@@ -177,8 +177,7 @@ export class Intake implements ResponseHandler, Backlogged {
   }
 
   restart(): boolean {
-    if (this.#isSettled || this.#tee.hasBegun) return false
-    this.#tee.restart()
+    if (this.#isSettled || !this.#tee.restart()) return false
     this.#dropKept()
     this.#status = 0
     return true

@@ -107,10 +107,13 @@ export class Tee {
     this.#finish()
   }
 
-  /** Forgets the head: another one will come. */
-  restart(): void {
+  /** Another response will come, from its head on. Returns false where the client has a byte of this one. */
+  restart(): boolean {
+    if (this.#hasBegun && this.#target?.restart?.() !== true) return false
+    this.#hasBegun = false
     this.#head = undefined
     this.#dropHeld()
+    return true
   }
 
   #begin(): void {

@@ -102,6 +102,15 @@ test('the rest of an answer is requested again wherever it is truncated: the cli
   assert.equal(answer.body.toString(), matrixFor(new URL(wider, 'http://x').searchParams, 1))
 })
 
+test('an answer that is cached as a whole is requested again wherever it is truncated: the client has nothing of it', async (t) => {
+  const { url, breakOff } = await setUp(t)
+  const broken = breakOff(inBody)
+  const answer = await ask(url, '/api/v1/labels')
+  assert.deepEqual([answer.status, outcomeOf(answer), broken.queries()], [200, 'miss/absent', 2])
+  const direct = await ask(url, '/api/v1/labels', { headers: { 'Cache-Control': 'no-store' } })
+  assert.equal(answer.body.toString(), direct.body.toString())
+})
+
 test('a client that has a byte of a response gets no other', async (t) => {
   const { url, breakOff } = await setUp(t)
   for (const target of [path, '/federate']) {

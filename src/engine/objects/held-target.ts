@@ -55,8 +55,15 @@ export class HeldTarget implements StreamTarget {
     if (this.#hasBegun) this.#target.end()
   }
 
+  restart(): boolean {
+    if (this.#hasBegun || this.#hasEnded) return false
+    this.#head = undefined
+    this.#dropHeld()
+    return true
+  }
+
   abort(): void {
-    this.#held = []
+    this.#dropHeld()
     if (this.#hasBegun) this.#target.abort()
   }
 
@@ -66,7 +73,12 @@ export class HeldTarget implements StreamTarget {
     this.#hasBegun = true
     this.#target.head(this.#head.status, this.#head.headers)
     for (const chunk of this.#held) this.#target.write(chunk)
-    this.#held = []
+    this.#dropHeld()
     if (this.#hasEnded) this.#target.end()
+  }
+
+  #dropHeld(): void {
+    this.#held = []
+    this.#heldBytes = 0
   }
 }

@@ -30,11 +30,7 @@ export function forward(
         tee.abort()
         resolve(tee.hasBegun ? undefined : broken)
       },
-      restart() {
-        if (tee.hasBegun) return false
-        tee.restart()
-        return true
-      },
+      restart: () => tee.restart(),
     })
     outgoing.onGone(() => {
       call.cancel()
