@@ -7,6 +7,7 @@ import type { EpochMs } from './clock.ts'
 import { bucketAt, bucketFrom, endOf, type Grid, startOf } from './grid.ts'
 import { type Interval, type Intervals, intersect, intersectAll, isEmpty, subtractAll } from './interval.ts'
 import { fetchedAtOf, lifetimeMsOf } from './lifetime.ts'
+import type { MarkedShape } from './mark.ts'
 
 /** Milliseconds, half-open; infinite where it has no end. In lists: in time order, disjoint, none of them empty. */
 export type TimeSpan = Interval
@@ -94,13 +95,9 @@ export interface VouchedRun extends Interval {
 }
 
 /** The parts of a plan that describe the source data of its buckets. */
-export interface VouchedQuestion {
-  readonly grid: Grid
+export interface VouchedQuestion
+  extends Pick<MarkedShape, 'grid' | 'sources' | 'knowsAllSources' | 'lookbackMs' | 'lookaheadMs'> {
   readonly window: Interval
-  readonly sources: readonly string[]
-  readonly knowsAllSources: boolean
-  readonly lookbackMs: number
-  readonly lookaheadMs?: number
 }
 
 /** Undefined without a statement: only cells count that are computed solely from known data of their own time. */
@@ -123,10 +120,8 @@ export interface VouchedSpan {
 }
 
 /** The parts of a plan that describe the source data of an answer that is cached as a whole. */
-export interface VouchedObject {
+export interface VouchedObject extends Pick<MarkedShape, 'sources' | 'knowsAllSources'> {
   readonly span?: TimeSpan
-  readonly sources: readonly string[]
-  readonly knowsAllSources: boolean
 }
 
 /** Undefined where some of the data is not known, or not at rest. */
