@@ -12,5 +12,5 @@ export const cortex = (options: BackendOptions): MatrixBackend =>
     name: 'cortex',
     ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
-    wireOf: () => wire,
+    wire,
   })

@@ -75,6 +75,11 @@ for (const [name, value, storable] of headers) {
     const decomposed = sink.end(0, { headers: [name, value], trailers: [] })
     assert.ok('panes' in decomposed)
     assert.equal(decomposed.storable, storable)
+    const request: WireRequest = { ...getRange(''), path: '/api/v1/labels' }
+    const whole = backend.whole!.plan(request, 0)!
+    const labels = Buffer.from('{"status":"success","data":["a"]}')
+    const isComplete = backend.whole!.isComplete!(labels, whole, { headers: [name, value], trailers: [] })
+    assert.equal(isComplete, storable)
   })
 }
 

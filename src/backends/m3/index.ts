@@ -28,7 +28,7 @@ export const m3 = (options: BackendOptions): MatrixBackend =>
     name: 'm3',
     ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
-    wireOf: () => wire,
+    wire,
     parameters: endOf,
   })
 

@@ -17,7 +17,9 @@ export interface MatrixDatabase {
   readonly name: string
   readonly flavour: FlavourProbe
   readonly planner: Planner
-  /** The form of the answers to narrowed requests; that of Prometheus by default. */
+  /** The form of its answers; that of Prometheus by default. */
+  readonly wire?: Wire
+  /** Where the form of an answer to a narrowed request depends on the plan. */
   readonly wireOf?: (plan: Plan) => Wire
   /** Parameters that narrowed requests have besides, or instead of the client's. */
   readonly parameters?: (plan: Plan, interval: Interval) => Values
@@ -27,18 +29,18 @@ export interface MatrixDatabase {
   readonly wholeRefuses?: readonly string[]
   /** Which request headers, in lower case, are part of the shape; none by default. */
   readonly isQuestionHeader?: IsQuestionHeader
-  readonly capabilities?: Partial<BackendCapabilities>
+  readonly strictStatuses?: BackendCapabilities['strictStatuses']
 }
 
 export type MatrixBackend = Backend<RangeQuery, PromqlReason>
 
 export function matrixBackend(database: MatrixDatabase): MatrixBackend {
-  const { wireOf = () => plainWire, parameters = () => [], capabilities = {} } = database
-  const { executionMembers = [] } = capabilities
+  const { wire = plainWire, wireOf = () => wire, parameters = () => [], strictStatuses = [] } = database
   const { errorTypeOf = prometheusErrorType, wholeRefuses = [], isQuestionHeader } = database
+  const { executionMembers, isPartial } = wire
   return {
     name: database.name,
-    capabilities: { severalIntervals: false, keptHeaders: [], ...capabilities },
+    capabilities: { severalIntervals: false, keptHeaders: [], executionMembers, strictStatuses },
     flavour: database.flavour,
     claims: isRangeQuery,
     parse: database.planner.parse,
@@ -62,7 +64,7 @@ export function matrixBackend(database: MatrixDatabase): MatrixBackend {
       }),
       differenceFrom: (direct, answer) => differenceFrom(direct, answer, executionMembers),
     },
-    whole: wholeAnswers({ refused: ['stats', ...wholeRefuses], isQuestionHeader }),
+    whole: wholeAnswers({ refused: ['stats', ...wholeRefuses], isQuestionHeader, isPartial }),
   }
 }
 

@@ -10,6 +10,7 @@ import { firstValue, type Pairs, readForm, valuesByName } from './form.ts'
 import { type IsQuestionHeader, questionHeaders } from './question-headers.ts'
 import { parseTime } from './time.ts'
 import { endpoints } from './whole-endpoints.ts'
+import type { Wire } from './wire.ts'
 
 type Endpoint = keyof typeof endpoints
 
@@ -43,9 +44,14 @@ export interface WholeRules {
   readonly refused: readonly string[]
   /** Which request headers, in lower case, are part of the shape; none by default. */
   readonly isQuestionHeader?: IsQuestionHeader | undefined
+  readonly isPartial?: Wire['isPartial'] | undefined
 }
 
-export function wholeAnswers({ refused, isQuestionHeader = () => false }: WholeRules): WholeAnswers {
+export function wholeAnswers({
+  refused,
+  isQuestionHeader = () => false,
+  isPartial = () => false,
+}: WholeRules): WholeAnswers {
   return {
     endpoints,
     claims: (method, path) => endpointOf(method, path) !== undefined,
@@ -64,7 +70,7 @@ export function wholeAnswers({ refused, isQuestionHeader = () => false }: WholeR
       const moving = movingOf(read)
       return { ...planOf(request, endpoint, read), ...(moving && { moving }) }
     },
-    isComplete,
+    isComplete: (body, _plan, { headers }) => isCompleteBody(body) && !isPartial(headers),
   }
 }
 
@@ -126,7 +132,7 @@ const partial = Buffer.from('"isPartial":true')
  * Warnings may mean that a part of the data could not be read; infos never do. Quotes in names and values are escaped, so that
  * the searched bytes can only be members.
  */
-function isComplete(body: Uint8Array): boolean {
+function isCompleteBody(body: Uint8Array): boolean {
   const bytes = bufferOf(body)
   if (!bytes.subarray(0, success.length).equals(success) || bytes.includes(partial)) return false
   const at = bytes.indexOf(warnings)

@@ -14,5 +14,5 @@ export const mimir = (options: BackendOptions): MatrixBackend =>
     name: 'mimir',
     ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
-    wireOf: () => wire,
+    wire,
   })

@@ -4,21 +4,20 @@
  * (`partial_response=false`).
  */
 import { type MatrixBackend, matrixBackend } from '../matrix/backend.ts'
-import { plainWire } from '../matrix/wire.ts'
+import { plainWire, type Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { createPlanner, isQuestionHeader, type ThanosOptions } from './plan.ts'
 
-const executionMembers = ['analysis']
-const wire = { ...plainWire, executionMembers }
+const wire: Wire = { ...plainWire, executionMembers: ['analysis'] }
 
 export const thanos = (options: ThanosOptions): MatrixBackend =>
   matrixBackend({
     name: 'thanos',
     ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
-    wireOf: () => wire,
+    wire,
     parameters: () => [['partial_response', 'false']],
     wholeRefuses: ['analyze'],
     // A missing store is an error of execution.
-    capabilities: { executionMembers, strictStatuses: [422] },
+    strictStatuses: [422],
   })

@@ -4,23 +4,22 @@
  */
 import type { BackendOptions } from '../kind.ts'
 import { type MatrixBackend, matrixBackend } from '../matrix/backend.ts'
-import { plainWire } from '../matrix/wire.ts'
+import type { Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { indexRank, orderOf } from './label-order.ts'
 import { createPlanner } from './plan.ts'
 
-const executionMembers = ['stats']
-const byNames = { ...plainWire, executionMembers, hasPartialFlag: true, hasShortInstants: true }
-const byIndex = { ...byNames, rankOf: indexRank }
+const wire: Wire = { executionMembers: ['stats'], hasPartialFlag: true, hasShortInstants: true }
+const byIndex = { ...wire, rankOf: indexRank }
 
 export const victoriametrics = (options: BackendOptions): MatrixBackend =>
   matrixBackend({
     name: 'victoriametrics',
     flavour,
     planner: createPlanner(options),
-    wireOf: ({ text }) => (orderOf(text) === 'index' ? byIndex : byNames),
+    wire,
+    wireOf: ({ text }) => (orderOf(text) === 'index' ? byIndex : wire),
     parameters: () => [['nocache', '1']],
     errorTypeOf: String,
     wholeRefuses: ['trace', 'latency_offset'],
-    capabilities: { executionMembers },
   })
