@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import type { Key, Keys } from '../config/definition.ts'
 import { planningReasons, servingReasons } from '../core/decision.ts'
 import type { Backend, Bypass } from './backend.ts'
 import type { DatabaseKind } from './kind.ts'
@@ -107,7 +108,11 @@ test('a backend cannot give the reason of another database', () => {
 })
 
 test('kinds share the name of a configuration key only by one declaration', () => {
-  const declared = kindNames.flatMap((name) => Object.entries(kinds[name].section.keys))
+  const leaves = (keys: Keys, above = ''): [path: string, key: Key][] =>
+    Object.entries(keys).flatMap(([name, key]) =>
+      key.type.kind === 'section' ? leaves(key.type.keys, `${above}${name}.`) : [[above + name, key]],
+    )
+  const declared = kindNames.flatMap((name) => leaves(kinds[name].section.keys))
   for (const [name, key] of declared)
     assert.ok(
       declared.every(([other, each]) => other !== name || each === key),

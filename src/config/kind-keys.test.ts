@@ -48,6 +48,22 @@ test('a key of another kind with its default value is no mistake', () => {
   assert.deepEqual(problemsIn(yaml), [])
 })
 
+test('kinds that share a section own its keys', () => {
+  const why = (owner: string, label: string) => `has an effect only with ${owner}, and this is ${label}`
+  assert.deepEqual(problemsIn('{ type: thanos, assume: prometheus }'), [
+    `assume.server ${why('Prometheus', 'Thanos')}`,
+  ])
+  assert.deepEqual(problemsIn('{ type: prometheus, assume: { mergedLabels: true, replicas: true } }'), [
+    `assume.replicas ${why('Thanos', 'Prometheus')}`,
+  ])
+  assert.deepEqual(problemsIn('{ type: druid, assume: { server: prometheus, replicas: true } }'), [
+    `assume.server ${why('Prometheus', 'Druid')}`,
+    `assume.replicas ${why('Thanos', 'Druid')}`,
+  ])
+  assert.deepEqual(problemsIn('{ type: thanos, assume: { replicas: true } }'), [])
+  assert.deepEqual(problemsIn('{ assume: { server: prometheus, replicas: true } }'), [])
+})
+
 test('an exception is refused with a kind that does not support it, and only if it is switched on', () => {
   const check = exceptionsAreOfItsKind(kinds)
   const problems = (type: string, edges: string, align: boolean): string[] => {

@@ -1,7 +1,7 @@
 /** The keys of `backends.<name>` that only some kinds of databases have: taken from the kinds, refused with the others. */
 import { isDeepStrictEqual } from 'node:util'
 import type { DatabaseKind, ExceptionKey } from '../backends/kind.ts'
-import { type Check, type Key, propertyOf } from './definition.ts'
+import { type Check, type Key, type Keys, propertyOf, type Section } from './definition.ts'
 
 type Kinds = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'section'>>>
 
@@ -12,7 +12,18 @@ type Values = Readonly<Record<string, unknown>>
  * the types of their values: for the rest of the program there are none.
  */
 export const kindKeys = (kinds: Kinds): Readonly<Record<never, Key>> =>
-  Object.assign({}, ...Object.values(kinds).map(({ section }) => section.keys))
+  Object.values(kinds).reduce<Keys>((keys, { section }) => merged(keys, section.keys), {})
+
+/** A section that several kinds have has the keys of each. */
+function merged(keys: Keys, more: Keys): Keys {
+  const added = Object.entries(more).map(([name, key]): [string, Key] => {
+    const known = keys[name]
+    if (known?.type.kind !== 'section' || key.type.kind !== 'section') return [name, key]
+    const type = { ...key.type, ...known.type, keys: merged(known.type.keys, key.type.keys) }
+    return [name, { ...known, type }]
+  })
+  return { ...keys, ...Object.fromEntries(added) }
+}
 
 /** A key of another kind is refused unless it has its default value: `check --print` writes out every default. */
 export function keysAreOfItsKind(kinds: Kinds): Check {
@@ -22,9 +33,10 @@ export function keysAreOfItsKind(kinds: Kinds): Check {
     run(values: Values & { readonly type: string }, report) {
       const kind = kinds[values.type]
       if (kind === undefined) return
-      for (const [name, key] of own.filter(([each]) => !hasKey(kind, each))) {
-        const owners = Object.values(kinds).filter((each) => hasKey(each, name))
-        for (const path of changedIn(name, key, values)) report(path, onlyWith(owners, kind))
+      const changed = own.flatMap(([name, key]) => changedIn(name, key, values))
+      for (const path of changed.filter((each) => !hasKey(kind.section, each))) {
+        const owners = Object.values(kinds).filter(({ section }) => hasKey(section, path))
+        report(path, onlyWith(owners, kind))
       }
     },
   }
@@ -55,7 +67,11 @@ type Labelled = Pick<DatabaseKind, 'label'>
 const onlyWith = (able: readonly Labelled[], kind: Labelled): string =>
   `has an effect only with ${able.map(({ label }) => label).join(' and ')}, and this is ${kind.label}`
 
-const hasKey = ({ section }: Kinds[string], name: string): boolean => Object.hasOwn(section.keys, name)
+function hasKey({ keys }: Section, path: string): boolean {
+  const [name, ...below] = path.split('.') as [string, ...string[]]
+  const type = Object.hasOwn(keys, name) ? keys[name]!.type : undefined
+  return below.length === 0 ? type !== undefined : type?.kind === 'section' && hasKey(type, below.join('.'))
+}
 
 /** The paths below a key at which something else than the default is set. */
 function changedIn(name: string, key: Key, values: Values): string[] {

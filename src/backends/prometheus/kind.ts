@@ -1,17 +1,17 @@
 /** Prometheus, as far as it is known without its backend. */
 import { assumedBy, assuming } from '../matrix/assumed.ts'
 import { matrixKind } from '../matrix/kind.ts'
-import { type MatrixConfig, matrixSection } from '../matrix/section.ts'
 import { shapeText } from '../matrix/shape-text.ts'
 import { flavour } from './flavour.ts'
+import { type PrometheusConfig, prometheusSection } from './section.ts'
 
-export const prometheusKind = matrixKind<MatrixConfig>({
+export const prometheusKind = matrixKind<PrometheusConfig>({
   label: 'Prometheus',
   known: 'Prometheus 2 and 3',
   ports: [],
   flavour,
   assumedFlavour: ({ assume }) => (assume.server === undefined ? undefined : assumedBy(flavour)),
-  section: matrixSection,
+  section: prometheusSection,
   shapeText,
   examine: async (subject, database) => (await import('./examine.ts')).examinePrometheus(subject, database),
   load: async () => {

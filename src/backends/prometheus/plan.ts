@@ -3,12 +3,12 @@ import type { Flavour } from '../backend.ts'
 import type { BackendOptions } from '../kind.ts'
 import { execution } from '../matrix/compatible.ts'
 import * as matrix from '../matrix/plan.ts'
-import type { Assumptions } from '../matrix/section.ts'
 import { createExaminer } from './promql.ts'
+import type { PrometheusConfig } from './section.ts'
 
 export interface PrometheusOptions extends BackendOptions {
   /** Opt-in exceptions; none unless given. */
-  readonly assume?: Assumptions
+  readonly assume?: Pick<PrometheusConfig['assume'], 'mergedLabels'>
 }
 
 const mergedLabels = ['assume.mergedLabels'] as const

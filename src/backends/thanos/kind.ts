@@ -1,11 +1,20 @@
 /** Thanos, as far as it is known without its backend. */
-import { section, type TypeValue } from '../../config/definition.ts'
+import { key, section, type TypeValue } from '../../config/definition.ts'
+import { bool } from '../../config/scalars.ts'
 import { matrixKind } from '../matrix/kind.ts'
-import { matrixKeys } from '../matrix/section.ts'
+import { assumptions } from '../matrix/section.ts'
 import { settledAgeKeys } from '../matrix/settled-age.ts'
 import { flavour } from './flavour.ts'
 
-const thanosSection = section({ ...matrixKeys, ...settledAgeKeys })
+const assume = section({
+  replicas: key(bool, false, {
+    meaning:
+      "Thanos: cache deduplicated answers too. Which replica a sample is taken from depends on where a request begins, so that a value may be the other replica's",
+    apply: 'reopen',
+  }),
+})
+
+const thanosSection = section({ ...assumptions(assume), ...settledAgeKeys })
 
 export const thanosKind = matrixKind<TypeValue<typeof thanosSection>>({
   label: 'Thanos',
