@@ -6,6 +6,7 @@ import { canonicalText } from './canonical.ts'
 import type { JsonNode } from './json.ts'
 import { contextFlag, isAbsent, textOf, wholeNumber } from './lenient.ts'
 import { type Bypass, invalid, notDecomposable } from './reasons.ts'
+import { wordSet } from './sql-tokens.ts'
 
 export interface ContextReading {
   /** The part of the shape: canonical texts by key. */
@@ -75,13 +76,9 @@ const conditions = new Map<string, Accepts>([
 ])
 
 /** Flags that belong to the question, which Druid reads also from strings. */
-const keptFlags: ReadonlySet<string> = new Set([
-  'skipEmptyBuckets',
-  'resultAsArray',
-  'serializeDateTimeAsLong',
-  'serializeDateTimeAsLongInner',
-  'finalize',
-])
+const keptFlags = wordSet(
+  'skipEmptyBuckets resultAsArray serializeDateTimeAsLong serializeDateTimeAsLongInner finalize',
+)
 
 /** Flags that, when set, give an answer that is not made of buckets, or not of whole truth. */
 const refusedFlags: ReadonlyMap<string, Bypass> = new Map([

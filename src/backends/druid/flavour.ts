@@ -1,5 +1,5 @@
 /** Which Druid answers. Only Apache Druid 25 and later is known to be decomposable as planned here. */
-import { isObject, jsonIn } from '../../core/json-object.ts'
+import { fieldsIn } from '../../core/json-object.ts'
 import type { Flavour, FlavourProbe } from '../backend.ts'
 
 export const flavour: FlavourProbe = { path: '/status', read }
@@ -25,7 +25,6 @@ const numbersOf = (version: string): number[] =>
 
 /** Undefined where the body is not the status of a Druid. */
 export function versionIn(body: string): string | undefined {
-  const answer = jsonIn(body)
-  const { version, modules } = isObject(answer) ? answer : {}
+  const { version, modules } = fieldsIn(body)
   return typeof version === 'string' && Array.isArray(modules) ? version.slice(0, 60) : undefined
 }

@@ -19,7 +19,7 @@ export interface Token {
 export const isSymbol = (token: Token | undefined, text: string): boolean =>
   token?.kind === 'symbol' && token.text === text
 
-/** Keywords, separated by spaces. */
+/** Keywords or names, separated by spaces. */
 export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 
 /** No dashboard has longer texts. */

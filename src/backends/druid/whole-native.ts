@@ -13,6 +13,7 @@ import { granularityName, queryIdOf, questionMembers } from './native-query.ts'
 import { readDataSource, refuseOutsideData } from './native-source.ts'
 import { nativePath } from './paths.ts'
 import { type Bypass, notDecomposable } from './reasons.ts'
+import { wordSet } from './sql-tokens.ts'
 import { listEnding, spanOf, type WholeReading } from './whole-reading.ts'
 
 type Members = ReadonlyMap<string, JsonNode>
@@ -69,16 +70,7 @@ function hasJavaScript(node: JsonNode): boolean {
 }
 
 /** Data sources that read others, or rows that are part of the request. Those of extensions may do anything. */
-const nestedSources = new Set([
-  'query',
-  'join',
-  'unnest',
-  'lookup',
-  'inline',
-  'globalTable',
-  'union',
-  'filter',
-])
+const nestedSources = wordSet('query join unnest lookup inline globalTable union filter')
 
 type Sources = Pick<WholeReading, 'sources' | 'knowsAllSources'>
 

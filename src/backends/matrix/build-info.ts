@@ -19,5 +19,15 @@ export const buildInfoProbe = (read: (info: BuildInfo) => Flavour): FlavourProbe
   },
 })
 
+/** Major and minor. */
+export const numbersOf = (version: string): number[] =>
+  (version.match(/^v?(\d+)\.(\d+)/) ?? []).slice(1).map(Number)
+
+/** Not where the version is unknown. */
+export function isSince(flavour: Flavour | undefined, wantedMajor: number, wantedMinor: number): boolean {
+  const [major = 0, minor = 0] = flavour?.version ?? []
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
+}
+
 const isBuildInfo = (data: unknown): data is BuildInfo =>
   hasFields(data) && typeof data['version'] === 'string'

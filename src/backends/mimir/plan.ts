@@ -3,6 +3,7 @@ import { headerOf } from '../../core/headers.ts'
 import { namedLike } from '../../core/name-pattern.ts'
 import type { Flavour } from '../backend.ts'
 import type { BackendOptions } from '../kind.ts'
+import { isSince } from '../matrix/build-info.ts'
 import { createCompatiblePlanner } from '../matrix/compatible.ts'
 import type { Planner, RangeQuery } from '../matrix/plan.ts'
 import type { IsQuestionHeader } from '../matrix/question-headers.ts'
@@ -23,7 +24,5 @@ export const createPlanner = (options: BackendOptions): Planner =>
 
 /** Its own engine does since it has these functions; the one of Prometheus, which a header can choose, later. */
 function checksLabelsPerStep({ request }: RangeQuery, flavour: Flavour | undefined): boolean {
-  const [major = 0, minor = 0] = flavour?.version ?? []
-  const isOwnEngine = headerOf(request.headers, 'x-mimir-force-prometheus-engine') === undefined
-  return isOwnEngine && (major > 3 || (major === 3 && minor >= 1))
+  return headerOf(request.headers, 'x-mimir-force-prometheus-engine') === undefined && isSince(flavour, 3, 1)
 }

@@ -1,5 +1,5 @@
 /** Which server answers behind the Prometheus API. Only Prometheus itself is known to be decomposable as planned here. */
-import { type BuildInfo, buildInfoProbe } from '../matrix/build-info.ts'
+import { type BuildInfo, buildInfoProbe, numbersOf } from '../matrix/build-info.ts'
 
 /**
  * Prometheus reports version (2 or 3), revision and Go version, and no application. Other servers with its API omit
@@ -31,5 +31,3 @@ function isPrometheus({ version, revision, goVersion }: BuildInfo): boolean {
   if (released.test(version) && ownRevision.test(revision)) return true
   return packaged.test(version) && (revision === version || revision.startsWith(`${version}-`))
 }
-
-const numbersOf = (version: string): number[] => (version.match(/^v?(\d+)\.(\d+)/) ?? []).slice(1).map(Number)
