@@ -4,6 +4,8 @@
  */
 import { key, section, type TypeValue } from '../../config/definition.ts'
 import { duration } from '../../config/scalars.ts'
+import type { BackendFactory, BackendOptions } from '../kind.ts'
+import type { MatrixBackend } from './backend.ts'
 
 const usualMs = 3_600_000
 
@@ -17,4 +19,9 @@ export const settledAgeKeys = {
 
 export const settledAgeSection = section(settledAgeKeys)
 
-export type SettledAge = TypeValue<typeof settledAgeSection>
+/** Of databases without other keys. */
+export const settledLater = (
+  open: (options: BackendOptions) => MatrixBackend,
+): BackendFactory<TypeValue<typeof settledAgeSection>> => ({
+  create: (options, { settledAgeMs }) => ({ backend: open(options), settledAgeMs }),
+})

@@ -1,6 +1,7 @@
 /** The consequences of a Prometheus' settings for the cache in front of it. */
 import { formatDuration, parseDuration } from '../../config/units.ts'
 import { type Finding, found } from '../../core/finding.ts'
+import { type Fields, fieldsIn, hasFields } from '../../core/json-object.ts'
 import { oneLine } from '../../core/text.ts'
 import type { ConnectedDatabase, Subject } from '../kind.ts'
 
@@ -20,20 +21,13 @@ export async function examinePrometheus(subject: Subject, database: ConnectedDat
   ]
 }
 
-async function dataOf(
-  database: ConnectedDatabase,
-  path: string,
-): Promise<Record<string, unknown> | undefined> {
-  try {
-    const { status, text } = await database.get(path)
-    const { data } = JSON.parse(text) as { data?: Record<string, unknown> }
-    return status === 200 && typeof data === 'object' ? data : undefined
-  } catch {
-    return undefined
-  }
+async function dataOf(database: ConnectedDatabase, path: string): Promise<Fields | undefined> {
+  const answer = await database.get(path).catch(() => undefined)
+  const { data } = answer?.status === 200 ? fieldsIn(answer.text) : {}
+  return hasFields(data) ? data : undefined
 }
 
-function flagFindings({ name, upstreamTimeoutMs: ours }: Subject, flags: Record<string, unknown>): Finding[] {
+function flagFindings({ name, upstreamTimeoutMs: ours }: Subject, flags: Fields): Finding[] {
   const about = found(`settings ${name}`)
   const value = (flag: string): string => oneLine(String(flags[flag] ?? 'unknown'))
   const theirs = parseDuration(value('query.timeout'))
@@ -45,7 +39,7 @@ function flagFindings({ name, upstreamTimeoutMs: ours }: Subject, flags: Record<
   return [about.ok(`${shown.map((flag) => `${flag} ${value(flag)}`).join(', ')}.`)]
 }
 
-function runtimeFindings({ name }: Subject, runtime: Record<string, unknown>): Finding[] {
+function runtimeFindings({ name }: Subject, runtime: Fields): Finding[] {
   const about = found(`state ${name}`)
   const { reloadConfigSuccess, corruptionCount, storageRetention } = runtime
   if (reloadConfigSuccess === false) {
