@@ -36,11 +36,9 @@ const [usual, ...others] = kindNames
 export const portRule = [
   ...others.flatMap((name) => {
     const { ports } = kinds[name] as DatabaseKind
-    return ports.length === 0
-      ? []
-      : [
-          `${ports.length > 1 ? 'ports' : 'port'} ${ports.join(' and ')} ${ports.length > 1 ? 'mean' : 'means'} ${name}`,
-        ]
+    if (ports.length === 0) return []
+    const [noun, verb] = ports.length > 1 ? ['ports', 'mean'] : ['port', 'means']
+    return `${noun} ${ports.join(' and ')} ${verb} ${name}`
   }),
   `all others ${usual}`,
 ].join(', ')

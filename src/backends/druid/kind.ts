@@ -31,12 +31,8 @@ export const druidKind: DatabaseKind<DruidReason, DruidConfig> = {
 
 /** Every version reports its version at the same path, also versions that are not cached. */
 async function isSpokenBy(database: ConnectedDatabase): Promise<boolean> {
-  try {
-    const { text } = await database.get(flavour.path)
-    return versionIn(text) !== undefined
-  } catch {
-    return false
-  }
+  const answer = await database.get(flavour.path).catch(() => undefined)
+  return answer !== undefined && versionIn(answer.text) !== undefined
 }
 
 async function load(): Promise<BackendFactory<DruidConfig>> {

@@ -2,14 +2,13 @@
 import type { EpochMs } from '../../core/clock.ts'
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
 import { addMonths, clockMs, dayMs, periodIn } from './iso.ts'
+import { wordSet } from './sql-tokens.ts'
 
 /** Only names that both Joda and this runtime know: for any other name Druid silently takes GMT. */
 const knownZones: ReadonlySet<string> = new Set([
   ...Intl.supportedValuesOf('timeZone'),
-  ...'UTC Etc/UTC Etc/GMT GMT Asia/Kolkata Asia/Kathmandu Asia/Ho_Chi_Minh Asia/Yangon Europe/Kyiv'.split(
-    ' ',
-  ),
-  ...'America/Buenos_Aires US/Eastern US/Central US/Mountain US/Pacific'.split(' '),
+  ...wordSet('UTC Etc/UTC Etc/GMT GMT Asia/Kolkata Asia/Kathmandu Asia/Ho_Chi_Minh Asia/Yangon Europe/Kyiv'),
+  ...wordSet('America/Buenos_Aires US/Eastern US/Central US/Mountain US/Pacific'),
 ])
 
 export function exactZone(name: string): Zone | undefined {

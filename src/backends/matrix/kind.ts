@@ -35,10 +35,7 @@ const explain: ExplainReader = {
 
 /** Any other web server has no such answer to a query. */
 async function isSpokenBy(database: ConnectedDatabase): Promise<boolean> {
-  try {
-    const { status } = fieldsIn((await database.get('/api/v1/query?query=1')).text)
-    return status === 'success' || status === 'error'
-  } catch {
-    return false
-  }
+  const answer = await database.get('/api/v1/query?query=1').catch(() => undefined)
+  const { status } = fieldsIn(answer?.text ?? '')
+  return status === 'success' || status === 'error'
 }
