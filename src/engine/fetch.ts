@@ -88,3 +88,17 @@ function endOf(sink: Sink, fetchedAt: EpochMs, response: ResponseEnds): Decompos
     return { unusable: String(error) }
   }
 }
+
+type AnyResult = DatabaseFailure | { readonly kind: Exclude<FetchResult['kind'], 'broken'> | 'answer' }
+
+/**
+ * Whether the database is taken to be down after a query. One that answers with an error is not: it may be the query's
+ * own fault. A query that was not sent, or not waited for, shows nothing.
+ */
+export function isDownAfter(result: AnyResult, wasDown: boolean): boolean {
+  if (result.kind === 'abandoned') return wasDown
+  if (result.kind !== 'broken') return false
+  const { reason } = result
+  if (reason === 'queue_full') return wasDown
+  return reason === 'database_unreachable' || reason === 'database_timeout'
+}

@@ -5,7 +5,7 @@ import { countOf, type Intervals, nothing, subtractAll, uniteAll } from '../core
 import type { Key } from '../core/key.ts'
 import { Backlog } from './backlog.ts'
 import { overQuotaAnswer, type PendingQuery, sendWhenPaid } from './cost.ts'
-import type { FetchResult, UnusableAnswer } from './fetch.ts'
+import { type FetchResult, isDownAfter, type UnusableAnswer } from './fetch.ts'
 import { type Filled, filledBy } from './flight-results.ts'
 import { waitForFlights } from './flight-wait.ts'
 import { type Flight, type FlightSpec, Flights, type JoinedFlight, type Wish, wholeIn } from './flights.ts'
@@ -13,7 +13,6 @@ import { askedBy } from './gaps.ts'
 import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
 import { PartMemory } from './parts.ts'
-import type { BrokenReason } from './ports.ts'
 import type { CacheRequest, IntervalCacheOptions, Trip } from './trip.ts'
 import { keepParts, termsFor, writeBack } from './write-back.ts'
 
@@ -237,8 +236,7 @@ export class GapFiller {
 
   /** A flight's buckets are stored before its end is reported: no thundering herd between answer and write-back. */
   async #land(trip: Trip, result: FetchResult): Promise<void> {
-    // A database that answers with an error is not down: it may be one query's own fault.
-    if (!isInconclusive(result)) this.#isDatabaseDown = result.kind === 'broken' && isOutage(result.reason)
+    this.#isDatabaseDown = isDownAfter(result, this.#isDatabaseDown)
     if (result.kind === 'unusable' && !trip.plan.isVerbatim)
       this.#unusable.set(trip.key, { result, at: this.#options.clock.now() })
     if (result.kind !== 'panes') return
@@ -248,13 +246,6 @@ export class GapFiller {
     trip.decision.stored = (await writeBack(this.#options, trip, result)) || hasKept
   }
 }
-
-/** It was not waited for, or not sent: that shows nothing about the database. */
-const isInconclusive = (result: FetchResult): boolean =>
-  result.kind === 'abandoned' || (result.kind === 'broken' && result.reason === 'queue_full')
-
-const isOutage = (reason: BrokenReason): boolean =>
-  reason === 'database_unreachable' || reason === 'database_timeout'
 
 /** The gaps that no flight brings; and with them buckets that will lapse soon, unless a flight that is waited for brings them anyway. */
 function askedFor(rest: Intervals, lapsing: Intervals, joined: readonly JoinedFlight[]): Intervals {

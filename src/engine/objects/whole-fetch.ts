@@ -5,7 +5,13 @@ import { gridThrough } from '../../core/grid.ts'
 import { nothing } from '../../core/interval.ts'
 import type { Limits } from '../../core/lifetime.ts'
 import { Backlog } from '../backlog.ts'
-import type { Abandoned, DatabaseFailure, DatabaseRefusal, UnusableAnswer } from '../fetch.ts'
+import {
+  type Abandoned,
+  type DatabaseFailure,
+  type DatabaseRefusal,
+  isDownAfter,
+  type UnusableAnswer,
+} from '../fetch.ts'
 import { type AnswerTerms, type Forbidden, termsOf } from '../http/answer-terms.ts'
 import { Intake } from '../intake.ts'
 import type { Client } from '../trip.ts'
@@ -68,8 +74,7 @@ export class WholeFetcher {
   fetch(asked: Asked): WholeFetch {
     const fetch = fetchWhole(this.#options, asked)
     void fetch.result.then((result) => {
-      if (result.kind !== 'abandoned')
-        this.#isDatabaseDown = result.kind === 'broken' && result.response === undefined
+      this.#isDatabaseDown = isDownAfter(result, this.#isDatabaseDown)
     })
     return fetch
   }
