@@ -137,7 +137,7 @@ class ServingThread {
           reusePort: true,
           budget: this.#budget,
           garbage: this.#garbage,
-          threads: workers,
+          servers: workers,
         },
         opensSockets: this.#init.place === 1,
         pieceMaker: this.#pieces,

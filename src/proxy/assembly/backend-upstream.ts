@@ -14,7 +14,7 @@ const probeMs = 10_000
 
 /** The connections to a database, and the hooks that trace what is sent over them. */
 export function upstreamOf(
-  { clock, limits, pace, via, telemetry, sampleRatio, threads }: Common,
+  { clock, limits, pace, via, telemetry, sampleRatio, servers }: Common,
   { name, backend, upstream: { urls, ...address } }: BackendRuntimeOptions,
   settings: () => Settings,
 ): { readonly upstream: TracedUpstream; readonly hooks: ReturnType<Tracing['around']> } {
@@ -22,7 +22,7 @@ export function upstreamOf(
   const tracing = new Tracing({ clock, backend: name, server: onlyServer(url), sampleRatio })
   const connections = { connections: limits.upstreamConnections, idleTimeoutMs: limits.upstreamTimeoutMs }
   const onHeldCut = () => telemetry?.metrics.observeCut('held_connection')
-  const concurrency = () => partOf(settings().concurrency, threads)
+  const concurrency = () => partOf(settings().concurrency, servers)
   // With one database there is nothing to choose: querying it is the probe.
   const probe = urls.length > 1 && { probe: { path: backend.flavour.path, intervalMs: probeMs } }
   const upstream = new TracedUpstream(
@@ -58,12 +58,12 @@ export function segmentsOf(
   return { witness, watcher }
 }
 
-/** Each thread may send its part of the queries; at least one, or it could not serve. */
-const partOf = (all: Concurrency | undefined, threads: number): Concurrency | undefined =>
+/** Each server may send its part of the queries; at least one, or it could not serve. */
+const partOf = (all: Concurrency | undefined, servers: number): Concurrency | undefined =>
   all && {
     ...all,
-    limit: Math.max(1, Math.floor(all.limit / threads)),
-    queue: Math.ceil(all.queue / threads),
+    limit: Math.max(1, Math.floor(all.limit / servers)),
+    queue: Math.ceil(all.queue / servers),
   }
 
 function upstreamUrl(text: string): URL {

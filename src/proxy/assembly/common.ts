@@ -26,12 +26,12 @@ export type Common = ReturnType<typeof commonOf>
 export function commonOf(options: CommonOptions) {
   const { clock, limits, runtime = allOn, telemetry, sampleRatio, parts = {} } = options
   const budget = parts.budget ?? new Budget(limits.memoryBytes, { spare: spareOf(limits.memoryBytes) })
-  const threads = parts.threads ?? 1
-  const ofThread = limits.memoryBytes / threads
-  const unusedBytes = unusedBytesOf(ofThread)
+  const servers = parts.servers ?? 1
+  const memoryBytes = limits.memoryBytes / servers
+  const unusedBytes = unusedBytesOf(memoryBytes)
   const onResult = (backend: string, result: VerifyResult) =>
     telemetry?.metrics.observeVerify(backend, result)
-  const garbage = parts.garbage ?? garbageWatchOf(limits.memoryBytes, threads, runtime)
+  const garbage = parts.garbage ?? garbageWatchOf(limits.memoryBytes, servers, runtime)
   const onBuffer = garbage && ((bytes: number) => garbage.count(bytes))
   ingestScratch.configure(Math.min(ingestBytes, unusedBytes), onBuffer)
   // Bodies in shared memory are counted where they are made.
@@ -39,30 +39,30 @@ export function commonOf(options: CommonOptions) {
   return {
     ...{ clock, limits, runtime, budget, telemetry, sampleRatio },
     /** Memory of requests that are not complete. */
-    arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes, ofThread),
+    arrivals: new Arrivals(budget, limits.maxRequestBytes + limits.maxHeaderBytes, memoryBytes),
     /** Memory of forwarded answers that their clients have not taken yet. */
-    forwardBuffers: new BudgetShare(budget, ofThread * forwardShare),
+    forwardBuffers: new BudgetShare(budget, memoryBytes * forwardShare),
     shared: new SharedAnswers(budget),
     scratch: new ScratchPool(unusedBytes, onBuffer),
     packed: new PackedAnswers(budget),
     pace: new Pace({ onRead: onBuffer }),
     backlog: new Backlog(clock, { maxBytes: Math.min(8 * 2 ** 20, unusedBytes) }),
-    probes: probesOf(threads),
+    probes: probesOf(servers),
     pieces: new Pieces(budget, parts.pieceMaker ?? new ThreadMaker()),
     planning: new Planning({ clock, budget, planningMs: limits.planningMs }),
     /** The name of this process in Via. */
     via: parts.via ?? `windowpane-${Math.floor(clock.random() * 2 ** 48).toString(36)}`,
     shadowLog: parts.shadowLog ?? new ShadowLog({ clock, budget, onResult }),
     hooks: parts.hooks ?? {},
-    /** That serve requests. */
-    threads,
+    /** That share the limits of the process. */
+    servers,
   }
 }
 
-/** However many threads serve, a database is probed as often. */
-const probesOf = (threads: number): ProbeOptions => ({
-  sampleEveryMs: threads * usualProbes.sampleEveryMs,
-  sentinelEveryMs: threads * usualProbes.sentinelEveryMs,
+/** However many servers there are, a database is probed as often. */
+const probesOf = (servers: number): ProbeOptions => ({
+  sampleEveryMs: servers * usualProbes.sampleEveryMs,
+  sentinelEveryMs: servers * usualProbes.sentinelEveryMs,
 })
 
 /** The share of the memory for forwarded answers that clients have not read yet. */

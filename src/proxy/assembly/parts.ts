@@ -19,10 +19,10 @@ import type { Storage } from './tiers.ts'
 
 export interface ServerParts {
   readonly budget?: Budget
-  /** Counts the buffers of this thread. */
+  /** Counts the buffers that this server makes. */
   readonly garbage?: GarbageWatch | undefined
-  /** How many threads share that budget. */
-  readonly threads?: number
+  /** How many servers share the limits of the process. */
+  readonly servers?: number
   /** Instead of a thread of its own. */
   readonly pieceMaker?: PieceMaker
   /** Instead of memory and far stores of its own. */
