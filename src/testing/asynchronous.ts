@@ -50,6 +50,10 @@ export function asynchronous(store: Store, options: AsynchronousOptions): Store 
     async *shapes() {
       for await (const listed of store.shapes()) yield await network.run(() => listed)
     },
+    ...(store.hasNews && { hasNews: (key) => network.run(() => store.hasNews!(key)) }),
+    ...(store.onNews && {
+      onNews: (listener) => store.onNews!((...news) => network.announce(() => listener(...news))),
+    }),
     ...(store.figures && { figures: () => store.figures!() }),
     close: () => store.close(),
   }
@@ -84,6 +88,11 @@ export class Network {
   run<T>(operation: () => MaybePromise<T>): Promise<T> {
     if (this.#happens(this.#options.throws)) throw new Error('the client of the store is broken')
     return this.#run(operation)
+  }
+
+  /** Nobody waits for an announcement: it is late, or lost. */
+  announce(action: () => void): void {
+    void this.#run(async () => action()).catch(() => {})
   }
 
   loses(): boolean {
