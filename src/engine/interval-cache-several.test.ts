@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { minuteMs, type RigOptions, type Served, storeWith } from '../testing/engine-rig.ts'
+import { asynchronous } from '../testing/asynchronous.ts'
+import { type AskOptions, minuteMs, type RigOptions, type Served, storeWith } from '../testing/engine-rig.ts'
+import { fakeClock } from '../testing/fake-clock.ts'
+import { FakeDatabase } from '../testing/fake-database.ts'
 import { ListeningTarget } from '../testing/listening-target.ts'
+import { sharedRows } from '../testing/memory-engines.ts'
 import { unsteadyPolicy } from '../testing/plateau-policy.ts'
 import { mixSeeds, seededRandom } from '../testing/random.ts'
 import { type Range, RangesRig } from '../testing/ranges-rig.ts'
@@ -122,6 +126,31 @@ test('a store that fails for one of several ranges has failed, whenever it does'
     ])
     assert.deepEqual(answer, { kind: 'forward', reason: 'store_failed' })
   }
+})
+
+test('of a key that was not read for long no range is served before it is compared', async () => {
+  const clock = fakeClock()
+  let value = 1
+  const database = new FakeDatabase({ clock, valueAt: () => value })
+  const storeOf = sharedRows(24 * 60 * minuteMs)
+  const newNode = () =>
+    newRig({ clock, database, far: asynchronous(storeOf(clock), { clock, maxDelayMs: 5 }) })
+  const [one, other] = [await newNode(), await newNode()]
+  const ask = async (rig: RangesRig, how: AskOptions = {}) => {
+    const ranges: readonly Range[] = [
+      [10, 12],
+      [100, 102],
+    ]
+    const served = rig.askRanges(ranges, how)
+    await clock.advance(1000)
+    return served
+  }
+  for (const rig of [one, one, other, other]) await ask(rig)
+  value = 2
+  const changed = await ask(other, { demands: { notBefore: clock.now() } })
+  await clock.advance(2.5 * minuteMs)
+  const both = await Promise.all([ask(one), ask(one)])
+  for (const { decision, text } of both) assert.deepEqual([decision.outcome, text], ['hit', changed.text])
 })
 
 const raise = (error: Error): never => {

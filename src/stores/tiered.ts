@@ -73,6 +73,8 @@ class Tiered implements TieredStore {
   readonly #outbound: Outbound
   /** Only where the far store can detect writes by other nodes. */
   readonly #notices: Notices | undefined
+  /** Comparisons under way that every read of the key waits for. */
+  readonly #overdue = new Map<Key, Promise<void>>()
   /** Reads of the far store that are under way, by key, interval and removals before them. */
   readonly #reading = new Map<string, Promise<Found | undefined>>()
   /** Grows with every removal: data that the far store returned before one must not be stored after it. */
@@ -123,16 +125,13 @@ class Tiered implements TieredStore {
   near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
     const found = this.#near.read(key, interval)
     this.#outbound.see(key, found !== undefined)
-    const comparison = this.#notices?.due(key)
-    if (comparison === undefined || this.#isClosed) return found
-    // Should it fail, the copy in memory is still within its TTL.
-    const compared = this.#compare(key, comparison).catch(() => {})
-    return comparison.isOverdue ? compared.then(() => this.#near.read(key, interval)) : found
+    this.#compareIfDue(key)
+    return this.#overdue.has(key) ? this.#compared(key, interval) : found
   }
 
   /** With `stale` it goes on from `near`, and is not another sighting. */
   read(key: Key, interval: Interval, stale?: Intervals): MaybePromise<Found | undefined> {
-    const found = stale === undefined ? this.near(key, interval) : this.#near.read(key, interval)
+    const found = stale === undefined ? this.near(key, interval) : this.#compared(key, interval)
     return andThen(found, (near) => this.#readOn(key, interval, { near, stale }))
   }
 
@@ -209,6 +208,21 @@ class Tiered implements TieredStore {
       if (step.done === true) return
       yield step.value
     }
+  }
+
+  /** What memory holds, once no comparison is overdue. */
+  #compared(key: Key, interval: Interval): MaybePromise<Found | undefined> {
+    return andThen(this.#overdue.get(key), () => this.#near.read(key, interval))
+  }
+
+  #compareIfDue(key: Key): void {
+    const comparison = this.#notices?.due(key)
+    if (comparison === undefined || this.#isClosed) return
+    // Should it fail, the copy in memory is still within its TTL.
+    const compared = this.#compare(key, comparison).catch(() => {})
+    if (!comparison.isOverdue) return
+    this.#overdue.set(key, compared)
+    void compared.then(() => this.#overdue.delete(key))
   }
 
   #readOn(
