@@ -28,7 +28,7 @@ import { Refresher } from './learning/refresh.ts'
 import { Sampling } from './learning/sampling.ts'
 import { coverParts } from './parts.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
-import { newestOf, partsOf, readRuns, withOneFrame } from './stored.ts'
+import { newestOf, partsOf, readRuns, see, withOneFrame } from './stored.ts'
 import { type Answer, type CacheRequest, type IntervalCacheOptions, policyOver, type Trip } from './trip.ts'
 import { vouchedOver } from './witness.ts'
 
@@ -74,7 +74,7 @@ export class IntervalCache {
 
   /** A full hit in a store of this process is answered at once. */
   serve(request: CacheRequest, decision: Decision): MaybePromise<Answer> {
-    const trip = this.#tripOf(request, decision)
+    const trip = this.#begin(request, decision)
     const lookup = this.#lookup(trip)
     const isAtOnce = !(lookup instanceof Promise) && lookup !== 'failed' && lookup.gaps.length === 0
     return isAtOnce && !request.client.isGone ? this.#hit(trip, lookup) : this.#serve(trip, lookup)
@@ -102,7 +102,7 @@ export class IntervalCache {
   /** The database's own answer, whatever is stored; that is only compared with it, and brought up to date. */
   shadow(request: ShadowRequest, decision: Decision): Promise<Answer> {
     if (!request.plan.isVerbatim) return Promise.resolve(this.#shadow.passOn())
-    const trip = this.#tripOf({ ...request, plan: withoutKeptParts(request.plan) }, decision)
+    const trip = this.#begin({ ...request, plan: withoutKeptParts(request.plan) }, decision)
     const lookup = (async () => this.#lookup(trip))()
     return this.#shadow.answer(trip, request.target, lookup)
   }
@@ -127,10 +127,11 @@ export class IntervalCache {
     return explainPlan(this.#options, request, this.#filler)
   }
 
-  #tripOf(request: CacheRequest, decision: Decision): Trip {
+  #begin(request: CacheRequest, decision: Decision): Trip {
     const { plan, identity } = request
     if (plan.exceptions !== undefined) decision.exceptions = plan.exceptions
     const key = this.#keys.keyOf(plan.shape, plan.grid, identity)
+    see(this.#options.store, key)
     const policy = policyOver(this.#options, request, key)
     const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
     const { learns } = request.policy ?? this.#options.policy
@@ -148,10 +149,7 @@ export class IntervalCache {
     decision.key = key
     decision.buckets = countOf(askedBy(plan))
     const began = clock.elapsed()
-    // The first read alone is a sighting of the shape.
-    const near = this.#read(trip, (run) =>
-      run.from === plan.whole[0]!.from ? readNear(store, key, run) : store.read(key, run, nothing),
-    )
+    const near = this.#read(trip, (run) => readNear(store, key, run))
     const lookup =
       near instanceof Promise ? near.then((found) => this.#lookOn(trip, found)) : this.#lookOn(trip, near)
     const timed = <T>(looked: T): T => {

@@ -7,6 +7,7 @@ import { fakeClock } from '../testing/fake-clock.ts'
 import { learned, RememberingLearner } from '../testing/learning-rig.ts'
 import { RangesRig } from '../testing/ranges-rig.ts'
 import { ladder } from '../ttl/ladder.ts'
+import type { Claim } from './claims.ts'
 
 const patienceMs = { slow: 1000, down: 1000 }
 
@@ -42,6 +43,17 @@ const cases: Readonly<Record<string, Case>> = {
   'a database that is slower than the patience': { lagMs: 2000 },
   'a policy that learns': { isLearning: true },
 }
+
+test('a request that has to read again for another flight is still one request', async () => {
+  let claimed = 0
+  const claim = (): Claim => {
+    const verdict = claimed++ % 2 === 0 ? ({ acceptFrom: Number.POSITIVE_INFINITY } as const) : 'go'
+    return { verdict: Promise.resolve(verdict), release() {} }
+  }
+  const rig = newRig({ claims: { claim } })
+  assert.equal(await writesAfter(rig, 1, one), 0)
+  assert.equal(claimed, 40)
+})
 
 for (const [name, { ranges = one, lagMs = 0, isLearning = false }] of Object.entries(cases)) {
   test(`${name}: one request per shape causes no far write, two cause one each`, async () => {

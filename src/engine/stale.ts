@@ -7,11 +7,12 @@ import { inTime } from '../core/deadline.ts'
 import { type Decision, resetDecision, type StaleReason } from '../core/decision.ts'
 import { expiryOf } from '../core/expiry.ts'
 import { endOf, type Grid, startOf } from '../core/grid.ts'
-import { countOf, hullOf, type Interval, type Intervals, intersectAll, nothing } from '../core/interval.ts'
+import { countOf, hullOf, type Interval, type Intervals, intersectAll } from '../core/interval.ts'
 import { fetchedAtOf, hasFloorTtl, mustRevalidate } from '../core/lifetime.ts'
 import { markedRun } from '../core/mark.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
 import { runVouchingFor, type VouchedBuckets, vouchedUntil } from '../core/witness.ts'
+import { readNear } from '../stores/peek.ts'
 import type { EmptyEnd, Found, MaybePromise } from '../stores/store.ts'
 import { askedBy } from './gaps.ts'
 import { partsOf, readRuns, withOneFrame } from './stored.ts'
@@ -37,7 +38,7 @@ export async function findStale(options: IntervalCacheOptions, trip: Trip): Prom
   const { store } = options
   const { key, plan, request } = trip
   if (request.demands.notBefore > Number.NEGATIVE_INFINITY) return undefined
-  const near = await usableOf(options, trip, (run) => store.read(key, run, nothing))
+  const near = await usableOf(options, trip, (run) => readNear(store, key, run))
   const isEnough = near !== undefined && near.stale.to === servable(plan).at(-1)?.to
   if (isEnough || store.near === undefined) return near
   return (await usableOf(options, trip, (run) => store.read(key, run, [run]))) ?? near

@@ -1,9 +1,17 @@
 /** Reads the store and validates its panes: late, failing and sloppy stores are handled here. */
 import { contains, hullOf, type Interval, type Intervals } from '../core/interval.ts'
+import type { Key } from '../core/key.ts'
 import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { haveSameFrame } from '../core/pane-join.ts'
-import type { Found } from '../stores/store.ts'
+import type { Found, Store } from '../stores/store.ts'
+
+/** One request is one sighting of its shape, however often it reads. A store that fails here fails to read, too. */
+export function see(store: Store, key: Key): void {
+  try {
+    store.seen?.(key)
+  } catch {}
+}
 
 /** The most concurrent reads of a store; with more runs, the buckets between them are read too. */
 const maxReads = 16

@@ -43,7 +43,7 @@ export class Notices {
     this.#keys.set(key, { ...notice, changed })
   }
 
-  /** Called with every use of a key in memory; undefined while there is nothing to do. */
+  /** Called with every request for a key; undefined while there is nothing to do. */
   due(key: Key): Comparison | undefined {
     const now = this.#clock.now()
     const notice = this.#keys.get(key)

@@ -42,10 +42,10 @@ export class Outbound {
     this.#sightings = new Sightings(options.clock, sightingPeriodMs)
   }
 
-  /** A lookup, which may have found something in memory. */
-  see(key: Key, isFound: boolean): void {
+  /** Call once per request for the key. */
+  see(key: Key): void {
     const isKnown = this.#sightings.see(key) >= sightingsForFar
-    if (isKnown && isFound && this.#unsent.has(key)) void this.#promote(key)
+    if (isKnown && this.#unsent.has(key)) void this.#promote(key)
   }
 
   /** Buckets of the key were found in the far store, so that it is no one-off. */

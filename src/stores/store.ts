@@ -63,15 +63,16 @@ export interface Store {
   /**
    * The stored panes of an interval, fresh or not; undefined where the key is unknown. `stale` names the buckets that
    * are not fresh enough in this process: a store with a far tier looks there for newer ones, and for nothing else.
-   * Without it, it looks there for absent buckets only, and the read is a lookup, as `near` is.
+   * Without it, it looks there for absent buckets only.
    */
   read(key: Key, interval: Interval, stale?: Intervals): MaybePromise<Found | undefined>
   /**
-   * The content in this process; no network. Called once at the start of a lookup: a store may count it as a sighting of
-   * the shape. A promise only where buckets have to be decompressed first. Stores without it are local: their `read`
-   * already does this.
+   * The content in this process; no network, and a promise only where buckets have to be decompressed or compared first.
+   * Stores without it are local: their `read` already does this.
    */
   near?(key: Key, interval: Interval): MaybePromise<Found | undefined>
+  /** A request for the key begins. Called once per request, before it reads: it may read several times. */
+  seen?(key: Key): void
   /** As `read`, but does not count as a use. */
   peek?(key: Key, interval: Interval): MaybePromise<Found | undefined>
   /** All buckets of a key that can be read at once, without counting as a use: no compressed ones. */

@@ -121,18 +121,26 @@ class Tiered implements TieredStore {
     return this.#near.record(key)
   }
 
-  /** A lookup begins here: it is one sighting of the shape. */
-  near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
-    const found = this.#near.read(key, interval)
-    this.#outbound.see(key, found !== undefined)
-    this.#compareIfDue(key)
-    return this.#overdue.has(key) ? this.#compared(key, interval) : found
+  seen(key: Key): void {
+    this.#outbound.see(key)
+    const comparison = this.#notices?.due(key)
+    if (comparison === undefined || this.#isClosed) return
+    // Should it fail, the copy in memory is still within its TTL.
+    const compared = this.#compare(key, comparison).catch(() => {})
+    if (!comparison.isOverdue) return
+    this.#overdue.set(key, compared)
+    void compared.then(() => this.#overdue.delete(key))
   }
 
-  /** With `stale` it goes on from `near`, and is not another sighting. */
+  near(key: Key, interval: Interval): MaybePromise<Found | undefined> {
+    const overdue = this.#overdue.get(key)
+    return overdue === undefined
+      ? this.#near.read(key, interval)
+      : overdue.then(() => this.#near.read(key, interval))
+  }
+
   read(key: Key, interval: Interval, stale?: Intervals): MaybePromise<Found | undefined> {
-    const found = stale === undefined ? this.near(key, interval) : this.#compared(key, interval)
-    return andThen(found, (near) => this.#readOn(key, interval, { near, stale }))
+    return andThen(this.near(key, interval), (near) => this.#readOn(key, interval, { near, stale }))
   }
 
   /** Both tiers, bucket by bucket the newer; nothing is brought nearer. */
@@ -208,21 +216,6 @@ class Tiered implements TieredStore {
       if (step.done === true) return
       yield step.value
     }
-  }
-
-  /** What memory holds, once no comparison is overdue. */
-  #compared(key: Key, interval: Interval): MaybePromise<Found | undefined> {
-    return andThen(this.#overdue.get(key), () => this.#near.read(key, interval))
-  }
-
-  #compareIfDue(key: Key): void {
-    const comparison = this.#notices?.due(key)
-    if (comparison === undefined || this.#isClosed) return
-    // Should it fail, the copy in memory is still within its TTL.
-    const compared = this.#compare(key, comparison).catch(() => {})
-    if (!comparison.isOverdue) return
-    this.#overdue.set(key, compared)
-    void compared.then(() => this.#overdue.delete(key))
   }
 
   #readOn(

@@ -105,9 +105,11 @@ export class ReplicaRig {
     }
   }
 
-  /** The result of a thread's read, once all messages that it needs have arrived. */
+  /** The result of a request to a thread, once all messages that it needs have arrived. */
   async read(thread: number, key: string): Promise<Map<number, number>> {
-    const reading = Promise.resolve(this.replicas[thread]!.replica.store('').read(key, everything))
+    const store = this.replicas[thread]!.replica.store('')
+    store.seen!(key)
+    const reading = Promise.resolve(store.read(key, everything))
     let isOver = false
     const finished = reading.finally(() => {
       isOver = true

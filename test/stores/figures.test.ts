@@ -68,6 +68,7 @@ test('a far store that fails is open until a probe succeeds, and its operations 
   const store = tieredStore({ clock, near: memory(clock), far, farTimeoutMs: 100, onOperation })
   assert.deepEqual(store.farFigures().health, { state: 'ok' })
   for (let n = 0; n < 3; n++) {
+    store.seen!(keyNumber(0))
     const pending = store.read(keyNumber(0), hour)
     await clock.advance(100)
     await pending

@@ -41,7 +41,8 @@ async function write(node: TieredStore, fetchedAt: number): Promise<void> {
 
 /** The clock of the first bucket that a hit would be served from. */
 async function shown(node: TieredStore): Promise<number | undefined> {
-  const pane = (await node.near?.(key, interval))?.panes[0]
+  node.seen!(key)
+  const pane = (await node.near!(key, interval))?.panes[0]
   return pane && clockOf(pane, 0)
 }
 
@@ -53,6 +54,7 @@ async function settle(): Promise<void> {
 async function atBoth(clock: FakeClock, nodes: readonly TieredStore[]): Promise<number> {
   const first = clock.now()
   await write(nodes[0]!, first)
+  nodes[1]!.seen!(key)
   await nodes[1]!.read(key, interval)
   assert.equal(await shown(nodes[1]!), first)
   return first

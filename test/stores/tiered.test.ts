@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Budget } from '../../src/core/budget.ts'
 import { pause } from '../../src/core/clock.ts'
+import type { Key } from '../../src/core/key.ts'
 import { clockOf } from '../../src/core/pane.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import type { Found, Store } from '../../src/stores/store.ts'
@@ -51,6 +52,11 @@ function rig(given: Partial<TieredStoreOptions> = {}) {
 }
 
 const hour = { from: 0, to: 60 }
+/** What a request does first. */
+const look = (store: Store, key: Key) => {
+  store.seen!(key)
+  return store.near!(key, hour)
+}
 const buckets = (n: number, found: Found | undefined): number =>
   (found?.panes ?? []).reduce((sum, pane) => sum + checkPane(n, pane), 0)
 
@@ -115,14 +121,16 @@ test('where a read names stale buckets, newer buckets of the far store replace o
   assert.deepEqual(clocks((await store.near!(keyNumber(1), hour)) as Found), [-2000, -2000, -1000])
 })
 
-test('reading a record is no sighting: one-off questions never reach the far store', async () => {
+test('one request is one sighting, whatever it reads: one-off questions never reach the far store', async () => {
   const { clock, far, store } = rig()
   for (let n = 1; n <= 50; n++) {
     const key = keyNumber(n)
+    await look(store, key)
     await store.near!(key, hour)
-    await store.read(key, hour, [hour])
+    for (const stale of [undefined, [], [hour]]) await store.read(key, hour, stale)
     await store.record(key)
     store.write(key, entryOf(n, hour, clock.now()))
+    await store.read(key, hour)
   }
   await store.idle()
   assert.equal(far.calls.writes, 0)
@@ -131,7 +139,7 @@ test('reading a record is no sighting: one-off questions never reach the far sto
 test('a pane that another node waits for is shared whatever its sightings, and resolves when it is there', async () => {
   const { clock, inner, store } = rig()
   const key = keyNumber(1)
-  await store.read(key, hour)
+  await look(store, key)
   store.write(key, entryOf(1, hour, clock.now()))
   assert.equal(await store.share(key, hour, false), false)
   assert.equal(inner.read(key, hour), undefined)
@@ -144,7 +152,7 @@ test('buckets that the far store did not take are not shared, however often the 
   const key = keyNumber(1)
   const { write } = far
   far.write = async () => false
-  for (let sighting = 0; sighting < 5; sighting++) await store.read(key, hour)
+  for (let sighting = 0; sighting < 5; sighting++) await look(store, key)
   store.write(key, entryOf(1, hour, clock.now()))
   await store.idle()
   assert.equal(await store.share(key, hour, false), false)
@@ -156,11 +164,11 @@ test('buckets that the far store did not take are not shared, however often the 
 test('a shape is written to the far store from its second sighting on, with its panes in memory', async () => {
   const { clock, inner, far, store } = rig()
   const key = keyNumber(1)
-  await store.read(key, hour)
+  await look(store, key)
   store.write(key, entryOf(1, hour, clock.now()))
   await store.idle()
   assert.equal(far.calls.writes, 0, 'one sighting is not enough')
-  await store.read(key, hour)
+  await look(store, key)
   await clock.advance(0)
   await store.idle()
   assert.equal(buckets(1, inner.read(key, hour) as Found), 60)
@@ -173,7 +181,7 @@ test('a shape is written to the far store from its second sighting on, with its 
 test('big ones need more sightings', async () => {
   const { clock, far, store } = rig({ bigBytes: 2000 })
   for (let sighting = 1; sighting <= 4; sighting++) {
-    await store.read(keyNumber(1), hour)
+    await look(store, keyNumber(1))
     store.write(keyNumber(1), entryOf(1, hour, clock.now()))
     await store.idle()
     assert.equal(far.calls.writes, sighting < 4 ? 0 : 1, `sighting ${sighting}`)
@@ -208,7 +216,7 @@ test('a write may take longer than a request would wait: it is kept, and the sto
     return write(key, entry)
   }
   for (let n = 1; n <= 8; n++) {
-    for (let i = 0; i < 2; i++) await store.read(keyNumber(n), hour)
+    for (let i = 0; i < 2; i++) await look(store, keyNumber(n))
     store.write(keyNumber(n), entryOf(n, hour, clock.now()))
   }
   await clock.advance(200)
@@ -225,7 +233,7 @@ test('a far store that hangs at writes is left alone after a while, and delays i
   const { clock, far, store } = rig({ farTimeoutMs: 100 })
   far.write = () => new Promise(() => {})
   for (let n = 1; n <= 20; n++) {
-    for (let i = 0; i < 2; i++) await store.read(keyNumber(n), hour)
+    for (let i = 0; i < 2; i++) await look(store, keyNumber(n))
     store.write(keyNumber(n), entryOf(n, hour, clock.now()))
   }
   const closed = store.close()
@@ -241,6 +249,7 @@ test('a far store that throws or rejects on everything is not noticed', async ()
     const broken = { ...remote(memory(clock)), read: fail, write: fail, remove: fail } as Store
     const store = tieredStore({ clock, near: memory(clock), far: broken })
     for (let i = 0; i < 4; i++) {
+      store.seen!(keyNumber(1))
       await store.read(keyNumber(1), hour)
       assert.equal(await store.write(keyNumber(1), entryOf(1, { from: 0, to: 30 + i }, clock.now())), true)
       await store.idle()
@@ -258,7 +267,7 @@ test('the queue for the far store is bounded', async () => {
   let release = (_: boolean): void => {}
   far.write = () => new Promise((resolve) => (release = resolve))
   const store = tieredStore({ clock, near: memory(clock), far, maxQueuedBytes: 20_000 })
-  for (let i = 0; i < 3; i++) await store.read(keyNumber(1), hour)
+  for (let i = 0; i < 3; i++) await look(store, keyNumber(1))
   for (let i = 0; i < 50; i++) store.write(keyNumber(1), entryOf(1, hour, clock.now() + i))
   assert.ok(store.far.dropped > 20, `${store.far.dropped} were dropped`)
   release(true)
@@ -300,7 +309,7 @@ test('a removal reaches both, counts every bucket once, and is not undone by a r
 test('a removal also removes queued writes', async () => {
   const { clock, inner, store } = rig()
   const key = keyNumber(1)
-  for (let i = 0; i < 2; i++) await store.read(key, hour)
+  for (let i = 0; i < 2; i++) await look(store, key)
   store.write(key, entryOf(1, hour, clock.now()))
   await store.remove(key, { from: 0, to: 50 })
   await store.idle()
@@ -365,12 +374,12 @@ test('shapes go to the far store once, however many others are in use', async ()
   const shapes = 11_000
   const entry = entryOf(1, { from: 0, to: 2 }, clock.now())
   for (let n = 0; n < shapes; n++) {
-    await store.near!(keyNumber(n), hour)
+    await look(store, keyNumber(n))
     await store.write(keyNumber(n), entry)
   }
   for (let round = 0; round < 3; round++) {
     for (let n = 0; n < shapes; n++) {
-      await store.near!(keyNumber(n), hour)
+      await look(store, keyNumber(n))
       if (n % 100 === 0) await store.idle()
     }
   }

@@ -10,12 +10,12 @@
 import type { Plan } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { endOf } from '../../core/grid.ts'
-import { nothing } from '../../core/interval.ts'
 import { fetchedAtOf, hasFloorTtl } from '../../core/lifetime.ts'
 import { type BucketMark, markedRun } from '../../core/mark.ts'
 import { clockOf, type Pane } from '../../core/pane.ts'
 import { compare } from '../../core/pane-compare.ts'
 import { haveSameFrame } from '../../core/pane-join.ts'
+import { readNear } from '../../stores/peek.ts'
 import type { Found, MaybePromise } from '../../stores/store.ts'
 import { partsOf, readRuns } from '../stored.ts'
 import type { IntervalCacheOptions, Trip } from '../trip.ts'
@@ -45,7 +45,7 @@ export function observeRefetch(options: Options, trip: Observed, fetched: readon
   }
   try {
     const found: MaybePromise<Found | undefined> = readRuns(fetched, (run) =>
-      options.store.read(key, run, nothing),
+      readNear(options.store, key, run),
     )
     if (found instanceof Promise) found.then(compareWith).catch(() => {})
     else compareWith(found)

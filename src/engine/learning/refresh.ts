@@ -19,6 +19,7 @@ import type { Key } from '../../core/key.ts'
 import { fetchedAtOf, hasFloorTtl, lifetimeMsOf } from '../../core/lifetime.ts'
 import { markedRun } from '../../core/mark.ts'
 import { clockOf, type Pane } from '../../core/pane.ts'
+import { readNear } from '../../stores/peek.ts'
 import type { LearnedEvent } from '../../ttl/learned/learning.ts'
 import type { GapFiller } from '../fill.ts'
 import { partsOf, readRuns } from '../stored.ts'
@@ -133,7 +134,7 @@ export class Refresher {
   async #lapsing(trip: Trip, when: { since: EpochMs; leadMs: number }): Promise<Lapsing> {
     const { store, backend } = this.#options
     const { plan, key } = trip
-    const found = await readRuns(plan.whole, (run) => store.read(key, run, nothing))
+    const found = await readRuns(plan.whole, (run) => readNear(store, key, run))
     const marks = this.#options.marks.marksFor(key, plan)
     const rules = { grid: plan.grid, policy: trip.policy, marks, now: this.#options.clock.now(), ...when }
     const { intervals, laterAt } = lapsingIn(partsOf(found?.panes ?? [], plan.whole), rules)

@@ -145,11 +145,14 @@ export class Directory {
     if (!counter.isClosed) counter.send({ kind: 'removed', ask, buckets })
   }
 
-  /** Reading a bucket that is in memory counts as a use of its key, and as a sighting of its shape. */
+  /** For memory, reading a bucket is a use of its key. */
   #use({ store, keys }: ToMainThread & { kind: 'used' }): void {
     for (const key of keys) {
       const from = this.#held(key)?.panes[0]?.from
-      if (from !== undefined) void this.#found(store, (of) => readNear(of, key, { from, to: from + 1 }))
+      void this.#found(store, (of) => {
+        of.seen?.(key)
+        return from === undefined ? undefined : readNear(of, key, { from, to: from + 1 })
+      })
     }
   }
 

@@ -19,14 +19,14 @@ export interface SharedSlot {
 }
 
 export type ToMainThread =
+  /** See `Store.near`, and with `stale` `Store.read`. */
   | {
       readonly kind: 'read'
       readonly ask: number
       readonly store: StoreName
       readonly key: Key
       readonly interval: Interval
-      /** Buckets that are to be looked for in a far store; undefined at the start of a lookup: see `Store.near`. */
-      readonly stale: Intervals | undefined
+      readonly stale?: Intervals
     }
   | {
       readonly kind: 'write'
@@ -45,7 +45,7 @@ export type ToMainThread =
       readonly interval: Interval | undefined
       readonly fetchedUntil: EpochMs | undefined
     }
-  /** Keys whose buckets were served lately. */
+  /** Requests for these keys, see `Store.seen`: some of them up to a second ago. */
   | { readonly kind: 'used'; readonly store: StoreName; readonly keys: readonly Key[] }
 
 export type ToReplica =

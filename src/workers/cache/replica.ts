@@ -75,6 +75,7 @@ export class Replica {
       name: 'replica',
       record: (key) => this.look(key, noBucket)?.shape,
       near: (key, interval) => this.#near(name, key, interval),
+      seen: (key) => this.#seen(name, key),
       read: (key, interval, stale) =>
         stale === undefined
           ? this.#readAbsent(name, key, interval)
@@ -104,17 +105,12 @@ export class Replica {
 
   /** The panes of this thread, or else those in the memory of the main thread. */
   #near(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
-    const found = this.look(key, interval)
-    if (found === undefined) return this.#ask(store, key, { interval, stale: undefined })
-    this.#use(store, key)
-    return found
+    return this.look(key, interval) ?? this.#ask(store, key, { interval })
   }
 
-  /** The main thread queries its far store for the stale buckets; without any, as `#near`, but not as a use. */
+  /** The main thread queries its far store for the stale buckets. */
   #read(store: StoreName, key: Key, wanted: Wanted): MaybePromise<Found | undefined> {
-    const { interval, stale } = wanted
-    if (stale?.length === 0) return this.look(key, interval) ?? this.#ask(store, key, wanted)
-    return this.#farStores.has(store) ? this.#ask(store, key, wanted) : this.look(key, interval)
+    return this.#farStores.has(store) ? this.#ask(store, key, wanted) : this.look(key, wanted.interval)
   }
 
   /** Reads on in the far store where buckets are absent here. */
@@ -159,8 +155,9 @@ export class Replica {
     return reply.kind === 'removed' ? reply.buckets : 0
   }
 
-  async #ask(store: StoreName, key: Key, { interval, stale }: Wanted): Promise<Found | undefined> {
-    const reply = await this.#request((ask) => ({ kind: 'read', ask, store, key, interval, stale }))
+  async #ask(store: StoreName, key: Key, wanted: Wanted): Promise<Found | undefined> {
+    const { interval } = wanted
+    const reply = await this.#request((ask) => ({ kind: 'read', ask, store, key, ...wanted }))
     if (reply.kind !== 'found' || reply.isHeld || reply.shape === undefined) return this.look(key, interval)
     return { panes: this.#bodiesOf(reply.panes, []), shape: reply.shape }
   }
@@ -202,6 +199,12 @@ export class Replica {
       if (!known.some(({ body }) => body.id === shared.id)) onBytes?.(shared.length)
       return fromShared(shared, known)
     })
+  }
+
+  /** A key that is not held will be read from the main thread, and written: that must hear of the request first. */
+  #seen(store: StoreName, key: Key): void {
+    if (this.#held.has(key) || this.#pending.has(key)) this.#use(store, key)
+    else if (this.#farStores.has(store)) this.#options.send({ kind: 'used', store, keys: [key] })
   }
 
   #use(store: StoreName, key: Key): void {

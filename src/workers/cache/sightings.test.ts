@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Budget } from '../../core/budget.ts'
-import { nothing } from '../../core/interval.ts'
 import { tieredStore } from '../../stores/tiered.ts'
 import { asynchronous } from '../../testing/asynchronous.ts'
 import { sharedStore } from '../../testing/engine-rig.ts'
@@ -25,11 +24,12 @@ test('a shape that a thread requests once is not written to the far tier, and fr
   const store = replica.store('far')
   const interval = { from: 0, to: 10 }
   const request = async () => {
+    store.seen!('a')
     await store.near!('a', interval)
     await store.read('a', interval, [interval])
-    await store.read('a', interval, nothing)
+    await store.near!('a', interval)
     await store.write('a', { pane: paneOf('a', interval, clock.now()), shape: shapeOf('a') })
-    assert.equal((await store.read('a', interval, nothing))?.panes.length, 1)
+    assert.equal((await store.near!('a', interval))?.panes.length, 1)
     await tiered.idle()
   }
   await request()
