@@ -7,10 +7,13 @@ import { bucketMarkOf, isPurged, type Mark, noMarks } from '../core/mark.ts'
 import type { Cells } from '../stores/cells.ts'
 import { guardedCells, StoreGuard } from '../stores/guard.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
+import { rigDefaults } from '../testing/engine-rig.ts'
 import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
 import { Marks, type MarksOptions } from './marks.ts'
 
 const retentionMs = 24 * 3_600_000
+/** Those of the far store, where the suite is run over one. */
+const newCells = (clock: FakeClock): Cells => rigDefaults.far?.(clock).cells ?? memoryCells({ clock })
 const always = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY } as const
 
 const plan: Plan = {
@@ -167,7 +170,7 @@ function counted(cells: Cells): Cells & { lists: number } {
 
 test('marks are there after a restart, and lapse as they would have', async () => {
   const clock = fakeClock()
-  const cells = memoryCells({ clock })
+  const cells = newCells(clock)
   const before = new Marks({ clock, retentionMs, cells })
   assert.equal(await before.add(purgeAt(clock.now())), true)
   await clock.advance(1)
@@ -183,6 +186,7 @@ test('marks are there after a restart, and lapse as they would have', async () =
   const later = new Marks({ clock, retentionMs, cells })
   await later.load()
   assert.deepEqual(later.list(), [])
+  await clock.advance(0)
   assert.deepEqual(
     ((await cells.list('marks', 1)) as [string, unknown][]).map(([sk]) => sk),
     ['head'],
@@ -193,7 +197,7 @@ test('marks are there after a restart, and lapse as they would have', async () =
 
 test('others hear of a mark within the poll, and look only when there is news', async () => {
   const clock = fakeClock()
-  const cells = counted(memoryCells({ clock }))
+  const cells = counted(newCells(clock))
   const [one, other] = [0, 1].map(() => new Marks({ clock, retentionMs, cells })) as [Marks, Marks]
   await one.load()
   await other.load()
@@ -214,7 +218,7 @@ test('others hear of a mark within the poll, and look only when there is news', 
 
 test('folds replace the marks they were made of, and all settle on them', async () => {
   const clock = fakeClock()
-  const cells = counted(memoryCells({ clock }))
+  const cells = counted(newCells(clock))
   const [one, other] = [0, 1].map(() => new Marks({ clock, retentionMs, cells, maxMarks: 8 })) as [
     Marks,
     Marks,
@@ -272,7 +276,7 @@ for (const [name, faults] of Object.entries({
   test(`cells that ${name}: the mark holds here, and the result reports that it was not stored`, async () => {
     const clock = fakeClock()
     const guard = new StoreGuard({ clock, timeoutMs: 2000 })
-    const cells = guardedCells({ ...counted(memoryCells({ clock })), ...faults }, guard)
+    const cells = guardedCells({ ...counted(newCells(clock)), ...faults }, guard)
     const marks = new Marks({ clock, retentionMs, cells, breaker: guard.breaker })
     const loading = marks.load()
     await clock.advance(10_000)
@@ -289,7 +293,7 @@ for (const [name, faults] of Object.entries({
 
 test('a store that forgets its rows takes no mark away', async () => {
   const clock = fakeClock()
-  const inner = memoryCells({ clock })
+  const inner = newCells(clock)
   const cells = counted(inner)
   const marks = new Marks({ clock, retentionMs, cells })
   await marks.load()
@@ -310,7 +314,7 @@ test('a store that forgets its rows takes no mark away', async () => {
 
 test('rows that are no marks are passed over', async () => {
   const clock = fakeClock()
-  const cells = memoryCells({ clock })
+  const cells = newCells(clock)
   await new Marks({ clock, retentionMs, cells }).add(purgeAt(clock.now(), { shape: 'up' }))
   const odd = [
     '',

@@ -18,7 +18,6 @@ const suites = [
   'interval-cache',
   'interval-cache-stale',
   'stale-several',
-  'purge/purge',
   'purge/purge-race',
   'shadow/shadow',
   'shadow/shadow-several',

@@ -9,7 +9,7 @@ import { memoryStore } from '../../stores/memory/index.ts'
 import { peekInto } from '../../stores/peek.ts'
 import type { ShapeRecord, Store } from '../../stores/store.ts'
 import { tieredStore } from '../../stores/tiered.ts'
-import { storeWith } from '../../testing/engine-rig.ts'
+import { rigDefaults, storeWith } from '../../testing/engine-rig.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
 import { type Dice, diceOf, paneOfFetch } from '../../testing/pane-model.ts'
 import { Marks } from '../marks.ts'
@@ -52,7 +52,8 @@ const recordOf = (dice: Dice, identity = ''): ShapeRecord => {
 /** `a` and `b` share a far store, `c` has memory only, and the memory is that of all. */
 async function someScene(dice: Dice): Promise<Scene> {
   const clock = fakeClock()
-  const [near, far] = [memory(clock), memory(clock)]
+  const near = memory(clock)
+  const far = rigDefaults.far?.(clock) ?? memory(clock)
   const tiered = tieredStore({ clock, near, far })
   const marks = new Marks({ clock, retentionMs })
   const stores = new Map([
