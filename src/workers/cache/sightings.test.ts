@@ -6,7 +6,7 @@ import { tieredStore } from '../../stores/tiered.ts'
 import { asynchronous } from '../../testing/asynchronous.ts'
 import { sharedStore } from '../../testing/engine-rig.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { paneOf } from '../../testing/replica-rig.ts'
+import { clocksIn, paneOf } from '../../testing/replica-rig.ts'
 import { shapeOf } from '../../testing/store-laws-panes.ts'
 import { Directory } from './directory.ts'
 import { Replica } from './replica.ts'
@@ -39,4 +39,28 @@ test('a shape that a thread requests once is not written to the far tier, and fr
   await clock.advance(1000)
   await tiered.idle()
   assert.ok(tiered.far.written > 0)
+})
+
+test('a thread that does not hold a key waits where memory was not compared with the far tier for long', async () => {
+  const clock = fakeClock()
+  const memory = sharedStore(clock)
+  const inner = sharedStore(clock)
+  const far = Object.assign(asynchronous(inner, { clock }), { hasNews: async () => true })
+  const tiered = tieredStore({ clock, near: memory, far, noticeMs: 1000 })
+  const directory = new Directory({ memory, storeOf: () => tiered })
+  const replica = new Replica({
+    send: (message) => directory.receive(1, message),
+    ...{ clock, budget: new Budget(1 << 24), maxPaneBytes: 1 << 20, farStores: new Set(['far']) },
+  })
+  directory.open(1, (message) => replica.receive(message))
+  const interval = { from: 0, to: 10 }
+  const entryAt = (fetchedAt: number) => ({ pane: paneOf('a', interval, fetchedAt), shape: shapeOf('a') })
+  tiered.seen!('a')
+  await tiered.write('a', entryAt(clock.now()))
+  await clock.advance(5000)
+  const fetchedAt = clock.now()
+  await inner.write('a', entryAt(fetchedAt))
+  const store = replica.store('far')
+  store.seen!('a')
+  assert.deepEqual(new Set(clocksIn('a', await store.near!('a', interval)).values()), new Set([fetchedAt]))
 })
