@@ -169,11 +169,16 @@ export class GapFiller {
     const target = isFullMiss ? trip.request.target : undefined
     let sentAt: number | undefined
     const land = async (result: FetchResult) => {
-      if (sentAt !== undefined) {
-        const durationMs = clock.elapsed() - sentAt
-        this.#options.onFetch?.({ result, intervals, grid: plan.grid, durationMs })
+      try {
+        if (sentAt !== undefined) {
+          const durationMs = clock.elapsed() - sentAt
+          this.#options.onFetch?.({ result, intervals, grid: plan.grid, durationMs })
+        }
+        await this.#land(trip, result)
+      } catch (error) {
+        trip.decision.detail ??= `not stored: ${error}`
       }
-      await this.#land(trip, result)
+      // Whatever fails above: lookups of this key wait for it.
       this.#unstored.delete(fetch)
     }
     const fetch = new Intake({

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { EngineRig, storeWith } from '../testing/engine-rig.ts'
 import { ListeningTarget } from '../testing/listening-target.ts'
+import { ladder } from '../ttl/ladder.ts'
 
 /** A rig whose first client has all of its answer, of which nothing is stored before `store` is called. */
 async function setUp(options: ConstructorParameters<typeof EngineRig>[0] = {}) {
@@ -71,4 +72,24 @@ test('an answer that turns out to be unusable is not stored; a repeated request 
   assert.equal(again.answer.kind, 'forward')
   const { answer, decision } = await first
   assert.deepEqual([answer.kind, decision.stored], ['streamed', undefined])
+})
+
+test('a policy that fails costs the next request a query: neither its answer nor the answer of this one', async () => {
+  const rig = new EngineRig()
+  const usual = rig.policy
+  const broken = () => {
+    throw new RangeError('Array buffer allocation failed')
+  }
+  rig.policy = { ...ladder(), ttl: broken }
+  const target = new ListeningTarget()
+  const first = await rig.ask(10, undefined, { target })
+  assert.deepEqual([target.ending, target.text], ['whole', rig.truth(10)])
+  assert.deepEqual(
+    [first.answer.kind, first.decision.stored, first.decision.detail],
+    ['streamed', undefined, 'not stored: RangeError: Array buffer allocation failed'],
+  )
+  rig.policy = usual
+  const again = await rig.ask(10)
+  assert.deepEqual([again.decision.outcome, again.text], ['miss', rig.truth(10)])
+  assert.equal((await rig.ask(10)).decision.outcome, 'hit')
 })
