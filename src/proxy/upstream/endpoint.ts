@@ -26,7 +26,7 @@ export interface UpstreamState extends HealthState {
   readonly tlsError?: string
 }
 
-const connectTimeoutMs = 5_000
+export const connectTimeoutMs = 5_000
 const lookAgainMs = 1_000
 /** Some servers close connections of clients without a certificate and send no alert. */
 const noCertificate = '; if it requires a client certificate, name one with tls.cert and tls.key'

@@ -28,14 +28,18 @@ function setUp(isSent = true) {
     head: () => void told.push('head'),
     data: () => void told.push('data'),
     end: () => void told.push('end'),
-    failed: () => void told.push('failed'),
+    failed: ({ reason }) => void told.push(`failed: ${reason}`),
   }
-  const journey = { answered() {}, failed: () => undefined, timedOut() {}, ended() {} }
+  const journey = {
+    ...{ answered() {}, failed: () => undefined, ended() {} },
+    timedOut: () => void told.push('timed out'),
+  }
   const pace = new Pace({ afterTurn: (action) => turns.push(action) })
   const clock = fakeClock()
   const reader = new ResponseReader(handler, {
     ...{ clock, pace, journey, idleTimeoutMs: 1000, slot: { leave() {}, hold() {}, proceed() {} } },
   })
+  reader.begin()
   const own = controller as unknown as Dispatcher.DispatchController
   const send = () => reader.onRequestStart(own)
   if (isSent) {
@@ -71,7 +75,7 @@ test('a database that is held back is not late; one that is silent is', async ()
   assert.equal(told(), 'head')
   reader.resume()
   await clock.advance(2000)
-  assert.equal(told(), 'failed aborted')
+  assert.equal(told(), 'timed out failed: database_timeout aborted')
 })
 
 test('a database has all its time from when the query was sent', async () => {
@@ -81,7 +85,17 @@ test('a database has all its time from when the query was sent', async () => {
   await clock.advance(900)
   assert.equal(told(), '')
   await clock.advance(100)
-  assert.equal(told(), 'failed aborted')
+  assert.equal(told(), 'timed out failed: database_timeout aborted')
+})
+
+test('a query that gets no connection is over, and tells nothing about the database', async () => {
+  const { clock, send, told } = setUp(false)
+  await clock.advance(9_999)
+  assert.equal(told(), '')
+  await clock.advance(1)
+  assert.equal(told(), 'failed: queue_full')
+  send()
+  assert.equal(told(), 'aborted')
 })
 
 test('a reader that has had its share of a turn reads on in the next', () => {

@@ -1,7 +1,8 @@
 /** A response on its way from the database: once, in order, within its deadline, as it came over the wire. */
 import type { Dispatcher } from 'undici'
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
 import type { Broken, ResponseHandler, UpstreamCall } from '../../engine/ports.ts'
+import { connectTimeoutMs } from './endpoint.ts'
 import type { Pace, Paced } from './pace.ts'
 import type { Slot } from './slots.ts'
 
@@ -25,6 +26,9 @@ export interface Journey {
   ended(): void
 }
 
+/** How long a query waits for a connection at least: one that cannot be made shall be reported as such. */
+const leastUnsentMs = 2 * connectTimeoutMs
+
 export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall, Paced {
   readonly #handler: ResponseHandler
   readonly #options: ReaderOptions
@@ -34,14 +38,18 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
   /** Others have their turn. */
   #isWaiting = false
   #isOver = false
-  #lastActivity: number
-  #timer: { cancel(): void }
+  #lastActivity = 0
+  #timer: Timer | undefined
 
   constructor(handler: ResponseHandler, options: ReaderOptions) {
     this.#handler = handler
     this.#options = options
-    this.#lastActivity = options.clock.elapsed()
-    this.#timer = this.#watch(options.idleTimeoutMs)
+  }
+
+  /** The query may have a connection from now on. */
+  begin(): void {
+    this.#lastActivity = this.#options.clock.elapsed()
+    this.#watch(this.#options.idleTimeoutMs)
   }
 
   cancel(): void {
@@ -83,7 +91,6 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // A query that waited for a connection has told nothing about the database.
     this.#lastActivity = this.#options.clock.elapsed()
     if (this.#isOver) controller.abort(new Error('given up'))
   }
@@ -126,25 +133,28 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
   }
 
   /** Instead of one timer per chunk: when it rings, it looks how long ago the last byte came. */
-  #watch(delayMs: number): { cancel(): void } {
-    return this.#options.clock.after(delayMs, () => {
-      const idle = this.#options.clock.elapsed() - this.#lastActivity
-      const left = this.#controller?.paused ? this.#options.idleTimeoutMs : this.#options.idleTimeoutMs - idle
-      if (left > 0) {
-        this.#timer = this.#watch(left)
-        return
+  #watch(delayMs: number): void {
+    const { clock, journey, idleTimeoutMs } = this.#options
+    this.#timer = clock.after(delayMs, () => {
+      const isSent = this.#controller !== undefined
+      const patienceMs = isSent ? idleTimeoutMs : Math.max(idleTimeoutMs, leastUnsentMs)
+      const idle = this.#controller?.paused ? 0 : clock.elapsed() - this.#lastActivity
+      if (idle < patienceMs) this.#watch(Math.min(patienceMs - idle, idleTimeoutMs))
+      // A query that got no connection has told nothing about the database.
+      else if (!isSent) this.fail({ reason: 'queue_full', detail: `not sent within ${patienceMs} ms` })
+      else {
+        journey.timedOut()
+        // In this order: aborting reports an error of its own at once.
+        this.fail({ reason: 'database_timeout', detail: `no byte for ${patienceMs} ms` })
+        this.#controller?.abort(new Error('timed out'))
       }
-      this.#options.journey.timedOut()
-      // In this order: aborting reports an error of its own at once.
-      this.fail({ reason: 'database_timeout', detail: `no byte for ${this.#options.idleTimeoutMs} ms` })
-      this.#controller?.abort(new Error('timed out'))
     })
   }
 
   #finish(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
-    this.#timer.cancel()
+    this.#timer?.cancel()
     this.#options.journey.ended()
     this.#options.slot.leave()
     return true

@@ -3,7 +3,9 @@ import test from 'node:test'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { type Concurrency, Slot, type SlotKind, Slots } from './slots.ts'
 
-function setUp(connections = 8, concurrency?: () => Concurrency | undefined) {
+const unlimited: Concurrency = { limit: Infinity, queue: Infinity, waitMs: 100_000 }
+
+function setUp(connections = 8, concurrency = () => unlimited) {
   const clock = fakeClock()
   const slots = new Slots(clock, connections, concurrency)
   const log: string[] = []
@@ -95,7 +97,7 @@ test('the queue for a share counts as waiting', async () => {
   assert.equal(told(), 'a b c cut a d')
 })
 
-const limited = (concurrency: Concurrency | undefined) => {
+const limited = (concurrency: Concurrency) => {
   const settings = { concurrency }
   return { ...setUp(8, () => settings.concurrency), settings }
 }

@@ -51,18 +51,14 @@ export class Slots {
   readonly #held = new Set<Slot>()
   readonly #running: Record<SlotKind, number> = { fetch: 0, forward: 0, upload: 0, probe: 0 }
   readonly #connections: number
-  readonly #concurrency: () => Concurrency | undefined
+  readonly #concurrency: () => Concurrency
   #timer: Timer | undefined
   #waited = 0
   #waitedMs = 0
   #refused = 0
 
   /** `concurrency` is called for each query: a reload takes effect with the next one. */
-  constructor(
-    clock: Clock,
-    connections: number,
-    concurrency: () => Concurrency | undefined = () => undefined,
-  ) {
+  constructor(clock: Clock, connections: number, concurrency: () => Concurrency) {
     this.#clock = clock
     this.#connections = connections
     this.#concurrency = concurrency
@@ -105,23 +101,20 @@ export class Slots {
   #hasRoomFor(kind: SlotKind): boolean {
     if (kind === 'probe') return true
     const { fetch, forward, upload } = this.#running
-    const { limit = Number.POSITIVE_INFINITY } = this.#concurrency() ?? {}
-    if (fetch + forward + upload >= limit) return false
+    if (fetch + forward + upload >= this.#concurrency().limit) return false
     if (kind === 'fetch') return true
     if (forward + upload >= partOf(this.#connections, forwardShare)) return false
     return kind === 'forward' || upload < partOf(this.#connections, uploadShare)
   }
 
   #wait(slot: Slot): void {
-    const concurrency = this.#concurrency()
-    if (concurrency !== undefined && this.#waiting.length >= concurrency.queue) {
+    const { queue, waitMs } = this.#concurrency()
+    if (this.#waiting.length >= queue) {
       queueMicrotask(() => this.#refuse(slot, `${this.#waiting.length} queries wait already`))
       return
     }
     this.#waiting.push(slot)
     slot.waitsSince = this.#clock.elapsed()
-    if (concurrency === undefined) return
-    const { waitMs } = concurrency
     slot.deadline = this.#clock.after(waitMs, () => this.#refuse(slot, `not sent within ${waitMs} ms`))
   }
 

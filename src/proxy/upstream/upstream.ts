@@ -71,7 +71,8 @@ export class HttpUpstream implements Upstream {
     this.hasPrefix = urls.some(({ pathname }) => pathname !== '/')
     this.#options = options
     this.#pace = options.pace ?? new Pace()
-    this.#slots = new Slots(clock, connections, options.concurrency)
+    const unlimited = { limit: Infinity, queue: Infinity, waitMs: options.idleTimeoutMs }
+    this.#slots = new Slots(clock, connections, () => options.concurrency?.() ?? unlimited)
     this.#credentials = new Credentials(options.auth ?? {}, clock)
     this.#endpoints = new Endpoints(endpoints, probe !== undefined)
     if (probe !== undefined) this.#probeLater(probe)
@@ -150,7 +151,10 @@ export class HttpUpstream implements Upstream {
     const { clock, onHeldCut } = this.#options
     const idleTimeoutMs = cargo.patienceMs ?? this.#options.idleTimeoutMs
     const slot = new Slot(this.#slots, cargo.slot ?? 'fetch', {
-      start: () => journey.begin(reader),
+      start: () => {
+        reader.begin()
+        journey.begin(reader)
+      },
       cut: () => {
         reader.cut()
         onHeldCut?.()
