@@ -46,7 +46,10 @@ export function scannerOf({ row, time }: Pick<RowFormat, 'row' | 'time'>): RowSc
  * The bytes behind a number of rows, headers included. Lines of JSON are separated, not ended, by newlines: where there
  * is none, the one that ends the last of them is there all the same.
  */
-export function tailOf({ container, row, end }: RowFormat, rows: number): string {
+export function tailOf(
+  { container, row, end }: Pick<RowFormat, 'container' | 'row' | 'end'>,
+  rows: number,
+): string {
   return container === 'lines' && row !== 'csv' && rows === 0 ? `\n${end}` : end
 }
 

@@ -1,7 +1,7 @@
 /** Whether an answer is all there. Druid sends status 200 before it has the rows, and breaks off where it then fails. */
 import { bufferOf } from '../../core/bytes.ts'
 import type { ResponseEnds } from '../backend.ts'
-import { scannerOf } from './rows.ts'
+import { newline, scannerOf, tailOf } from './rows.ts'
 import type { Ending } from './whole-reading.ts'
 import { hasContext, isReportedIncomplete } from './wire.ts'
 
@@ -21,20 +21,19 @@ function isList({ end }: Ending, body: Uint8Array): boolean {
   return behind > 0 && isEqual(body, behind, end)
 }
 
-/** Lines end with an empty one; csv without any row is that alone. */
-function isLines({ row, end }: Ending, body: Uint8Array): boolean {
-  const isEnded = isEqual(body, body.length - end.length - 1, `\n${end}`)
-  return row === 'csv' ? (isEnded || isEqual(body, 0, end)) && hasEvenQuotes(body) : isEnded
-}
-
-const quote = 0x22
-
-/** With an odd number of quotes, csv ends within a field. */
-function hasEvenQuotes(body: Uint8Array): boolean {
-  let isEven = true
-  for (let at = body.indexOf(quote); at >= 0; at = body.indexOf(quote, at + 1)) isEven = !isEven
-  return isEven
+/** Whole rows, and behind the last one an empty line. */
+function isLines(ending: Ending, body: Uint8Array): boolean {
+  const { row, end } = ending
+  const scanner = scannerOf({ row, time: 0 })
+  let at = 0
+  while (at < body.length - end.length && body[at] === (scanner.opening ?? body[at])) {
+    scanner.begin(at)
+    const behind = scanner.find(body, body.length)
+    if (body[behind] !== newline) return false
+    at = behind + 1
+  }
+  return isEqual(body, at, tailOf(ending, at))
 }
 
 const isEqual = (body: Uint8Array, from: number, text: string): boolean =>
-  from >= 0 && bufferOf(body).subarray(from).equals(Buffer.from(text))
+  bufferOf(body).subarray(from).equals(Buffer.from(text))

@@ -112,6 +112,15 @@ for (const [resultFormat, bodies] of formats) {
   })
 }
 
+test('lines of JSON are kept only if each is a whole row', () => {
+  const kept = (resultFormat: string, body: string) =>
+    isComplete(body, plan(sql('SELECT COUNT(*) FROM wiki', { resultFormat }))!)
+  for (const row of ['{"n":1', '{"n":"\u0001"}', '[1]', '{"n":1}]', '{"n":1} ', ''])
+    assert.equal(kept('objectLines', `{"n":1}\n${row}\n\n`), false, row)
+  assert.equal(kept('arrayLines', '["a\u0001"]\n\n'), false)
+  assert.equal(kept('csv', 'a\n\nb\n\n'), true)
+})
+
 test('an answer that Druid marks as incomplete is not stored', () => {
   assert.equal(isComplete(row, native, { ...ends, trailers: ['x-druid-response-complete', 'false'] }), false)
   assert.equal(isComplete(row, native, { ...ends, trailers: [] }), true)

@@ -1,6 +1,6 @@
 /**
- * Finding ends in JSON text without parsing it. All texts have a zero byte behind their last one, which stops every
- * loop: where it is met, the bytes in hand end first.
+ * Finding ends in JSON text without parsing it. Texts that are still arriving have a zero byte behind their last one,
+ * which stops every loop, as does the end of the memory: where one of them is met, the bytes in hand end first.
  */
 import type { EpochMs } from '../../core/clock.ts'
 
@@ -15,7 +15,7 @@ export function endOfValue(bytes: Uint8Array, start: number): number {
   let at = start
   for (;;) {
     const byte = bytes[at++]!
-    if (byte === 0) return incomplete
+    if (!byte) return incomplete
     if (byte === 0x5b || byte === 0x7b) depth++
     else if ((byte === 0x5d || byte === 0x7d) && --depth === 0) return at
     else if (byte === 0x22) {
@@ -31,7 +31,7 @@ function endOfString(bytes: Uint8Array, start: number): number {
     if (byte === 0x22) return at + 1
     // JSON does not allow an escaped control character either.
     if (byte === 0x5c && bytes[at + 1]! >= 0x20) at++
-    else if (byte < 0x20) return byte === 0 ? incomplete : malformed
+    else if (!(byte >= 0x20)) return byte ? malformed : incomplete
   }
 }
 

@@ -116,6 +116,19 @@ test('only complete answers are stored', () => {
     '{"status":"success","data":[],"warnings":["x"]}',
     '{"status":"success","data":[],"warnings":["results truncated due to limit","x"]}',
     '{"status":"success","isPartial":true,"data":[]}',
+    '{"status":"success","data":["a\u0001"]}',
+    '{"status":"success","data":["a\\\n"]}',
+    '{"status":"success","data":[]}{}',
+    '{"status":"success","data":[]}\u0000',
   ])
     assert.equal(isComplete(text), false, text)
+})
+
+test('a connection that ends within an answer does not make it complete', () => {
+  const plan = planOf(get('labels'))!
+  const whole = '{"status":"success","data":["a\\"}","b"],"infos":["{"]}'
+  const isComplete = (length: number) =>
+    answers.isComplete!(Buffer.from(`${whole}\n`).subarray(0, length), plan, { headers: [], trailers: [] })
+  for (let length = 0; length < whole.length; length++) assert.equal(isComplete(length), false)
+  assert.ok(isComplete(whole.length) && isComplete(whole.length + 1))
 })

@@ -8,6 +8,7 @@ import type { WireRequest } from '../backend.ts'
 import type { WholeAnswers, WholePlan } from '../whole-answers.ts'
 import { firstValue, type Pairs, readForm, valuesByName } from './form.ts'
 import { type IsQuestionHeader, questionHeaders } from './question-headers.ts'
+import { endOfValue } from './scan.ts'
 import { parseTime } from './time.ts'
 import { endpoints } from './whole-endpoints.ts'
 import type { Wire } from './wire.ts'
@@ -130,11 +131,13 @@ const partial = Buffer.from('"isPartial":true')
 
 /**
  * Warnings may mean that a part of the data could not be read; infos never do. Quotes in names and values are escaped, so that
- * the searched bytes can only be members.
+ * the searched bytes can only be members. Where the length of a response is not given, it may end anywhere.
  */
 function isCompleteBody(body: Uint8Array): boolean {
   const bytes = bufferOf(body)
   if (!bytes.subarray(0, success.length).equals(success) || bytes.includes(partial)) return false
   const at = bytes.indexOf(warnings)
-  return at < 0 || bytes.subarray(at, at + truncated.length).equals(truncated)
+  if (at >= 0 && !bytes.subarray(at, at + truncated.length).equals(truncated)) return false
+  const end = endOfValue(bytes, 0)
+  return end > 0 && /^[ \t\r\n]*$/.test(bytes.toString('latin1', end))
 }
