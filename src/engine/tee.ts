@@ -107,9 +107,9 @@ export class Tee {
     this.#finish()
   }
 
-  /** Another response will come, from its head on. Returns false where the client has a byte of this one. */
+  /** Another response will come, from its head on. Returns false where the client has a byte of this one, and is not gone. */
   restart(): boolean {
-    if (this.#hasBegun && this.#target?.restart?.() !== true) return false
+    if (this.#hasBegun && this.#target !== undefined && this.#target.restart?.() !== true) return false
     this.#hasBegun = false
     this.#head = undefined
     this.#dropHeld()

@@ -63,6 +63,26 @@ for (const when of ['before the head', 'in the middle of the body'] as const) {
   })
 }
 
+scene(
+  'the leader hangs up, and then the answer breaks off: it is requested once more for the others',
+  async (t) => {
+    const proxy = await openServer(t)
+    proxy.upstream.script = silent
+    const leader = proxy.ask(window)
+    const { response } = await proxy.upstream.untilAsked(1)
+    const waiter = await proxy.askAndSettle(window)
+    response.write(direct(window).slice(0, 500))
+    await leader.head
+    leader.hangUp()
+    await proxy.roundTrips()
+    proxy.upstream.script = truthful
+    response.destroy()
+    assert.equal((await waiter.answer).body, direct(window))
+    assert.deepEqual(proxy.asked, [window, window])
+    await proxy.assertNothingLeft(window)
+  },
+)
+
 scene('a waiter hangs up: the flight goes on for the leader', async (t) => {
   const proxy = await openServer(t)
   proxy.upstream.script = silent
