@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../core/clock.ts'
 import { STATUS_CODES } from '../../core/node-http.ts'
 import type { Reply, SentHeaders, WholeBody } from './exchange.ts'
-import { sendShort } from './send-buffer.ts'
+import { sendShort, shortOf } from './send-buffer.ts'
 
 /** The connection, as far as a reply needs it. */
 export interface Way {
@@ -71,8 +71,9 @@ export class PlainReply implements Reply {
     if (head === undefined) return false
     this.statusCode = status
     this.#isSent = true
-    if ('write' in body) sendShort(this.socket, { head, body }, this.#flushed)
-    else this.#sendPieces(head, body)
+    const short = 'write' in body ? body : shortOf(body)
+    if (short !== undefined) sendShort(this.socket, { head, body: short }, this.#flushed)
+    else if (!('write' in body)) this.#sendPieces(head, body)
     return true
   }
 

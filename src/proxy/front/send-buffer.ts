@@ -14,6 +14,21 @@ export interface ShortBody {
 /** Longer ones are sent from where they lie: from here on a copy costs more than a second piece (measured: 8 to 12 KiB). */
 export const maxShortBytes = 8 * 1024
 
+/** Pieces that are short together, as one body; undefined where they are not. */
+export function shortOf(pieces: readonly Uint8Array[]): ShortBody | undefined {
+  let length = 0
+  for (let i = 0; i < pieces.length; i++) length += pieces[i]!.length
+  if (length > maxShortBytes) return undefined
+  const write = (target: Uint8Array) => {
+    let at = 0
+    for (const piece of pieces) {
+      target.set(piece, at)
+      at += piece.length
+    }
+  }
+  return { length, write }
+}
+
 /** Small, because one answer that a client does not take keeps all of it. */
 const bufferBytes = 16 * 1024
 
