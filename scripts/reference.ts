@@ -226,7 +226,8 @@ Reaching a limit leads to a bypass, an eviction or a clear refusal, never to a c
 
 ${table(['limit', 'default', 'meaning'], rows)}
 Fixed limits: connecting to the database may take 5 s, detecting its kind 5 s; idle client connections are closed
-after 120 s; an error body of the database is kept up to 1 MiB; PromQL may have 32 KiB (192 KiB with its other
+after 120 s; an error body of the database is kept up to 1 MiB, in the memory budget; beside that budget, each thread keeps up to 8 MiB of
+responses that have arrived and are not split yet; PromQL may have 32 KiB (192 KiB with its other
 parameters, encoded), SQL 128 KiB, the body of a query of Druid 1 MiB and 65 536 JSON values: longer ones are forwarded, and the memory of the parser
 is in the memory budget, up to 16 MiB; the verdicts on the last
 10 000 texts (8 MiB) and 4 000 requests (2 MiB) are cached; one answer in progress may take half of the memory, the buckets of one shape a quarter;

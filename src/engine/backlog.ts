@@ -21,7 +21,7 @@ const unblockedPerTurn = 2
 const defaultMaxBytes = 8 * 1024 * 1024
 
 export interface BacklogOptions {
-  /** Held by all responses together: these bytes are in no budget. */
+  /** Held by all responses together: these bytes are in no budget (docs/reference/limits.md names them). */
   readonly maxBytes?: number
   readonly afterTurn?: AfterTurn
 }

@@ -24,6 +24,7 @@ export class DecodedBody {
   readonly #options: BodyOptions
   readonly #reservation: Reservation
   #error: Uint8Array[] = []
+  #errorBytes = 0
   #received = 0
 
   constructor(options: BodyOptions) {
@@ -40,33 +41,39 @@ export class DecodedBody {
   /** `unsent`: see `count`. */
   write(chunk: Uint8Array, unsent: number): Unkept | undefined {
     this.#received += chunk.length
-    if (this.sink === undefined) return this.#keepError(chunk)
-    if (this.#received > this.#options.maxAnswerBytes) return this.#unkept('answer_too_large')
-    try {
-      this.sink.write(chunk)
-    } catch (error) {
-      return { reason: 'unusable_answer', detail: String(error) }
-    }
-    // A short response of many sparse series can be long in memory: one response may not push out all others.
-    if (this.sink.held > this.#options.budget.limit / 2) return this.#unkept('answer_too_large')
+    const unkept = this.sink === undefined ? this.#keepError(chunk) : this.#splitInto(this.sink, chunk)
+    if (unkept !== undefined) return unkept
     return this.count(unsent) ? undefined : this.#unkept('memory_exhausted')
   }
 
   /** `unsent`: the bytes that the client has not read yet, which count in the budget too. Returns false where it has no room. */
   count(unsent: number): boolean {
-    return this.#reservation.resize((this.sink?.held ?? 0) + unsent)
+    return this.#reservation.resize((this.sink?.held ?? this.#errorBytes) + unsent)
   }
 
   /** From now on only the bytes count that the client has not read. */
   drop(unsent: number): void {
     this.sink = undefined
     this.#error = []
+    this.#errorBytes = 0
     this.count(unsent)
+  }
+
+  #splitInto(sink: Sink, chunk: Uint8Array): Unkept | undefined {
+    if (this.#received > this.#options.maxAnswerBytes) return this.#unkept('answer_too_large')
+    try {
+      sink.write(chunk)
+    } catch (error) {
+      return { reason: 'unusable_answer', detail: String(error) }
+    }
+    // A short response of many sparse series can be long in memory: one response may not push out all others.
+    return sink.held > this.#options.budget.limit / 2 ? this.#unkept('answer_too_large') : undefined
   }
 
   #keepError(chunk: Uint8Array): Unkept | undefined {
     if (this.#received > maxErrorBytes) return this.#unkept('unusable_answer')
     this.#error.push(Uint8Array.prototype.slice.call(chunk))
+    this.#errorBytes += chunk.length
     return undefined
   }
 

@@ -8,6 +8,7 @@ import { Budget } from '../core/budget.ts'
 import { noLimits } from '../core/lifetime.ts'
 import { ListeningTarget } from '../testing/listening-target.ts'
 import { Backlog } from './backlog.ts'
+import type { DatabaseFailure, DatabaseRefusal } from './fetch.ts'
 import { Intake, type IntakeOptions } from './intake.ts'
 
 const KiB = 1024
@@ -212,6 +213,35 @@ test('of a response that is taken again only the second is kept', async () => {
   assert.equal((await intake.result).kind, 'panes')
   assert.deepEqual([sinks, written], [2, [2]])
 })
+
+test('the body of an error counts until it is handed on', async () => {
+  const { intake, budget, runTurns, arrive } = setUp({ target: undefined })
+  intake.head(400, [])
+  arrive(40 * KiB)
+  runTurns()
+  assert.equal(budget.used, 40 * KiB)
+  intake.end([])
+  const { kind, response } = (await intake.result) as DatabaseRefusal
+  assert.deepEqual([kind, response.body.length, budget.used], ['refused', 40 * KiB, 0])
+})
+
+for (const [status, ending] of [
+  [400, 'head 400 raw raw whole unusable cancelled'],
+  [500, 'cancelled broken'],
+] as const) {
+  test(`the body of an error ${status} that memory has no room for is not kept`, async () => {
+    const { intake, budget, runTurns, arrive, told } = setUp({ budget: new Budget(50 * KiB) })
+    intake.head(status, [])
+    arrive(40 * KiB)
+    arrive(40 * KiB)
+    intake.end([])
+    runTurns()
+    assert.equal(told().replace('delivered ', ''), ending)
+    const result = (await intake.result) as DatabaseFailure
+    assert.match(result.detail, /after 81920 bytes/)
+    assert.equal(budget.used, 0)
+  })
+}
 
 test('a client that has nothing of a response that fails is left to be answered otherwise', async () => {
   const { intake, told } = setUp()

@@ -221,11 +221,11 @@ export class Intake implements ResponseHandler, Backlogged {
     if (this.#isSettled) return
     const unkept = this.#body!.write(chunk, this.#tee.unsent)
     if (unkept === undefined) return
-    if (this.#status === 200 || this.#tee.isOpen) this.#giveUp(unkept.reason, unkept.detail)
+    if (this.#status < 500 || this.#tee.isOpen) this.#giveUp(unkept.reason, unkept.detail)
     else {
       // A server error that does not end is a server error.
       this.#pressure.cancel()
-      const detail = `status ${this.#status} with an endless body`
+      const detail = `status ${this.#status}, body not kept (${unkept.reason} ${unkept.detail})`
       this.#settle({ kind: 'broken', reason: 'database_error', detail })
     }
   }

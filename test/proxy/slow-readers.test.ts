@@ -148,6 +148,27 @@ test('what a client has not read of an answer too large to keep is in the budget
   await until(() => budget.used === 0)
 })
 
+test('what its clients have not read of an error is in the budget', async (t) => {
+  const { url, upstream, budget } = await startBoth(t)
+  const body = Buffer.alloc(1000 * 1024, 'x')
+  upstream.script = (_request, response) => void response.writeHead(500).end(body)
+  const client = await rawClient(url)
+  client.socket.pause()
+  // More than the buffers of the system take.
+  const readers = 32
+  client.write(
+    requestFor('anna')
+      .replace('Connection: close\r\n', '')
+      .repeat(readers - 1),
+  )
+  client.write(requestFor('anna'))
+  await until(() => budget.used > 4 * MiB)
+  client.socket.resume()
+  const received = await client.closed
+  assert.equal(received.toString('latin1').split('HTTP/1.1 500').length - 1, readers)
+  await until(() => budget.used === 0)
+})
+
 test('answers that wait behind another on their connection are released with it', async (t) => {
   const { url, upstream, budget } = await startBoth(t)
   await ask(url, pathOf('anna'))

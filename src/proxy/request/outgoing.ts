@@ -228,6 +228,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   whole(status: number, headers: HeaderList, body: Uint8Array): void {
     const kept = endToEnd(headers, bodyHeaders)
     this.send(status, kept, { bytes: body, release: () => {} })
+    this.memory.holdUnsent()
   }
 
   /** Sends bytes that are released when the client has them, or is gone. */
