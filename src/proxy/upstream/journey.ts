@@ -43,6 +43,7 @@ export class RequestJourney implements Journey {
 
   begin(reader: ResponseReader): void {
     this.#reader = reader
+    reader.begin()
     const broken = this.#attempt(reader, this.#endpoints.first(this.#cargo.isSafe))
     // Not before the caller has the call in hand.
     if (broken !== undefined) queueMicrotask(() => reader.fail(broken))

@@ -151,10 +151,7 @@ export class HttpUpstream implements Upstream {
     const { clock, onHeldCut } = this.#options
     const idleTimeoutMs = cargo.patienceMs ?? this.#options.idleTimeoutMs
     const slot = new Slot(this.#slots, cargo.slot ?? 'fetch', {
-      start: () => {
-        reader.begin()
-        journey.begin(reader)
-      },
+      start: () => journey.begin(reader),
       cut: () => {
         reader.cut()
         onHeldCut?.()
