@@ -177,10 +177,7 @@ export class IntervalCache {
     try {
       const found = inTime(readRuns(trip.plan.whole, read), clock, storeTimeoutMs)
       if (!(found instanceof Promise)) return this.#judge(trip, found)
-      return found.then(
-        (late) => this.#judge(trip, late),
-        () => 'failed',
-      )
+      return found.then((late) => this.#judge(trip, late)).catch(() => 'failed')
     } catch {
       return 'failed'
     }

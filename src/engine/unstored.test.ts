@@ -93,3 +93,21 @@ test('a policy that fails costs the next request a query: neither its answer nor
   assert.deepEqual([again.decision.outcome, again.text], ['miss', rig.truth(10)])
   assert.equal((await rig.ask(10)).decision.outcome, 'hit')
 })
+
+for (const late of [false, true]) {
+  test(`a policy that fails at a lookup forwards the request, store ${late ? 'by promise' : 'at once'}`, async () => {
+    const rig = new EngineRig({
+      wrap: (memory) =>
+        storeWith(memory, {
+          read(key, interval, stale) {
+            const found = memory.read(key, interval, stale)
+            return late ? Promise.resolve(found) : found
+          },
+        }),
+    })
+    await rig.ask(10)
+    rig.policy = { ...ladder(), ttl: () => assert.fail('broken') }
+    const { answer } = await rig.ask(10)
+    assert.deepEqual(answer, { kind: 'forward', reason: 'store_failed' })
+  })
+}
