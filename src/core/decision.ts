@@ -146,7 +146,7 @@ export const staleReasons = {
   database_error: 'the database answered with a server error',
   database_slow: 'the query to the database is still in progress; stored buckets were served meanwhile',
   queue_full:
-    'as many queries as `backends.*.concurrency` permits were at the database, and no more could wait',
+    'the query was not sent: as many as `backends.*.concurrency` permits were at the database, or no connection (`limits.upstreamConnections`) was free in time',
   over_quota: 'the client has used up its quota, and `quotas.serveStale` is on',
 } as const
 export type StaleReason = keyof typeof staleReasons
@@ -163,7 +163,7 @@ export const refusalReasons = {
   quota_unavailable:
     'the store that counts quotas does not answer, and `quotas.onUnavailable` is `block` (503)',
   queue_full:
-    'as many queries as `backends.*.concurrency` permits were at the database, and no more could wait (503)',
+    'the query was not sent: as many as `backends.*.concurrency` permits were at the database, or no connection (`limits.upstreamConnections`) was free in time (503)',
 } as const
 export type RefusalReason = keyof typeof refusalReasons
 

@@ -24,7 +24,7 @@ export interface Broken {
   readonly detail: string
 }
 
-/** `queue_full`: the query was not sent, because the database has as many queries as it may have. */
+/** `queue_full`: the query was not sent, because the database has as many as it may have. */
 export type BrokenReason = Exclude<StaleReason, 'database_slow' | 'over_quota'>
 
 export interface UpstreamCall {

@@ -49,7 +49,7 @@ export class OwnAnswers {
   /** The database did not answer. */
   broken(outgoing: Outgoing, broken: Broken): void {
     if (broken.reason === 'queue_full') {
-      const remedy = 'try again, or raise the concurrency of the backend'
+      const remedy = 'try again, or raise the concurrency of the backend or limits.upstreamConnections'
       this.refuse(outgoing, 'queue_full', `the database has as many queries as it may have; ${remedy}`)
       outgoing.decision.detail = broken.detail
       return
