@@ -213,6 +213,8 @@ export interface BackendCapabilities {
    * data or none. The client's own request is then passed on.
    */
   readonly strictStatuses?: readonly number[]
+  /** The age from which on data no longer changes, where that is later than policies assume: they are stretched to it. */
+  readonly settledAgeMs?: number | undefined
 }
 
 /** For databases whose clients can cancel a query by its id. */

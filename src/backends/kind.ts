@@ -53,8 +53,6 @@ export interface CreatedBackend {
   readonly segments?: SegmentSettings
   /** Where the configuration declares a server as of this kind: it is only compared at first. */
   readonly probation?: ProbationSettings
-  /** The age from which on data no longer changes, where that is later than policies assume. */
-  readonly settledAgeMs?: number
 }
 
 export interface ProbationSettings {

@@ -37,17 +37,17 @@ export function databasesOf(config: Config, parts: DatabaseParts): Promise<Datab
     }
     const options: BackendOptions = {
       get settledAgeMs() {
-        return settings().terms.policy.settledAgeMs
+        return configured().terms.policy.settledAgeMs
       },
       maxBuckets,
     }
-    const { settledAgeMs = 0, ...created } = (await kind.load()).create(options, backend)
-    const settings = withSettledAge(configured, settledAgeMs)
+    const created = (await kind.load()).create(options, backend)
+    const { settledAgeMs = 0 } = created.backend.capabilities
     return {
       name,
       ...created,
       upstream: { urls: backend.url, tls: backend.tls, auth: backend.auth, socket: backend.socket },
-      settings,
+      settings: withSettledAge(configured, settledAgeMs),
       farStore: backend.store,
       ...(backend.listen !== undefined && { listen: backend.listen }),
       ...((host ?? path) !== undefined && { route: { host: host?.toLowerCase(), path } }),

@@ -24,6 +24,7 @@ import type { Store } from '../stores/store.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { Learner } from '../ttl/learned/learner.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
+import { stretched } from '../ttl/stretched.ts'
 import { FetchUpstream, headersOf, messageOf, responseHeaders } from './fetch-upstream.ts'
 import { readBody } from './read-body.ts'
 
@@ -85,7 +86,8 @@ class Handler {
   #asked: Promise<void> | undefined
 
   constructor(options: FetchHandlerOptions) {
-    const { backend, name = 'main', clock = systemClock, policy = ladder(), identity = 'separate' } = options
+    const { backend, name = 'main', clock = systemClock, identity = 'separate' } = options
+    const policy = stretched(options.policy ?? ladder(), backend.capabilities.settledAgeMs)
     const limits = limitsOf(options.limits)
     const { memoryBytes, maxBucketsPerShape, upstreamTimeoutMs: idleTimeoutMs } = limits
     const budget = new Budget(memoryBytes, { spare: spareOf(memoryBytes) })

@@ -7,9 +7,9 @@ import { startOf } from '../../core/grid.ts'
 import { headerOf } from '../../core/headers.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { HeaderList, Plan } from '../backend.ts'
-import type { BackendOptions } from '../kind.ts'
 import { type MatrixBackend, matrixBackend } from '../matrix/backend.ts'
 import { printSeconds, type Values } from '../matrix/narrow.ts'
+import type { LateOptions } from '../matrix/settled-age.ts'
 import { plainWire, type Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { createPlanner, isQuestionHeader } from './plan.ts'
@@ -23,7 +23,7 @@ function isPartial(headers: HeaderList): boolean {
   return ['m3-results-limited', 'm3-warnings'].some((name) => headerOf(headers, name) !== undefined)
 }
 
-export const m3 = (options: BackendOptions): MatrixBackend =>
+export const m3 = (options: LateOptions): MatrixBackend =>
   matrixBackend({
     name: 'm3',
     ...{ flavour, isQuestionHeader },

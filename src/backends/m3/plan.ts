@@ -2,15 +2,15 @@
 import { startOf } from '../../core/grid.ts'
 import { headerOf } from '../../core/headers.ts'
 import { namedLike } from '../../core/name-pattern.ts'
-import type { BackendOptions } from '../kind.ts'
 import { createCompatiblePlanner } from '../matrix/compatible.ts'
 import { firstValue } from '../matrix/form.ts'
 import type { PlannedBuckets, Planner, RangeQuery, Split } from '../matrix/plan.ts'
 import type { PromqlBypass } from '../matrix/reasons.ts'
+import type { LateOptions } from '../matrix/settled-age.ts'
 
 export const isQuestionHeader = namedLike(['m3-*'])
 
-export const createPlanner = (options: BackendOptions): Planner =>
+export const createPlanner = (options: LateOptions): Planner =>
   createCompatiblePlanner(options, { isQuestionHeader, exceptionsFor, split })
 
 function exceptionsFor({ request, question: { pairs, stepMs } }: RangeQuery): PromqlBypass | undefined {

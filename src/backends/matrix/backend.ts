@@ -40,7 +40,13 @@ export function matrixBackend(database: MatrixDatabase): MatrixBackend {
   const { executionMembers, isPartial } = wire
   return {
     name: database.name,
-    capabilities: { severalIntervals: false, keptHeaders: [], executionMembers, strictStatuses },
+    capabilities: {
+      severalIntervals: false,
+      keptHeaders: [],
+      executionMembers,
+      strictStatuses,
+      settledAgeMs: database.planner.settledAgeMs,
+    },
     flavour: database.flavour,
     claims: isRangeQuery,
     parse: database.planner.parse,

@@ -4,12 +4,12 @@
  * no label functions.
  */
 import type { Flavour } from '../backend.ts'
-import type { BackendOptions } from '../kind.ts'
 import { promqlDialect } from './dialect.ts'
 import { firstValue, type Pairs } from './form.ts'
 import { createPlanner, type Planner, type RangeQuery, type Rules } from './plan.ts'
 import { createExaminer } from './promql.ts'
 import type { PromqlBypass } from './reasons.ts'
+import { type LateOptions, usualMs } from './settled-age.ts'
 
 export interface CompatibleRules
   extends Required<Pick<Rules, 'isQuestionHeader'>>,
@@ -20,8 +20,15 @@ export interface CompatibleRules
   checksLabelsPerStep?(query: RangeQuery, flavour: Flavour | undefined): boolean
 }
 
-export function createCompatiblePlanner(options: BackendOptions, rules: CompatibleRules): Planner {
-  return createPlanner(options, {
+export function createCompatiblePlanner(options: LateOptions, rules: CompatibleRules): Planner {
+  const { maxBuckets, settlesAfterMs = usualMs } = options
+  const settled = {
+    maxBuckets,
+    get settledAgeMs() {
+      return Math.max(options.settledAgeMs, settlesAfterMs)
+    },
+  }
+  const planner = createPlanner(settled, {
     ...rules,
     ...execution,
     otherTerms: [...execution.otherTerms, ...(rules.otherTerms ?? [])],
@@ -32,6 +39,7 @@ export function createCompatiblePlanner(options: BackendOptions, rules: Compatib
       return rules.exceptionsFor?.(query, examined, flavour)
     },
   })
+  return { ...planner, settledAgeMs: settlesAfterMs }
 }
 
 /** Parameters that truncate an answer as a whole, or add execution data to it. */

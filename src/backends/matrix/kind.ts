@@ -1,7 +1,7 @@
 /** A kind of database with Prometheus' HTTP API, from its differences. */
 import { type Section, section } from '../../config/definition.ts'
 import { fieldsIn } from '../../core/json-object.ts'
-import type { ConnectedDatabase, DatabaseKind, ExplainReader, QueryBody } from '../kind.ts'
+import type { BackendOptions, ConnectedDatabase, DatabaseKind, ExplainReader, QueryBody } from '../kind.ts'
 import { rangeQueryPath } from './paths.ts'
 import { type PromqlReason, promqlReasons } from './reasons.ts'
 import { endpoints } from './whole-endpoints.ts'
@@ -23,6 +23,15 @@ export const matrixKind = <Keys = unknown>(own: Own<Keys>): DatabaseKind<PromqlR
   isSpokenBy,
   examine: async () => [],
   ...own,
+})
+
+/** The options of a backend with its own keys: the settled age may change as long as it runs. */
+export const optionsWith = <More>(options: BackendOptions, more: More): BackendOptions & More => ({
+  ...more,
+  maxBuckets: options.maxBuckets,
+  get settledAgeMs() {
+    return options.settledAgeMs
+  },
 })
 
 const asForm = (body: string): QueryBody => ({ body, contentType: 'application/x-www-form-urlencoded' })

@@ -3,7 +3,7 @@ import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt, gridThrough } from '../../core/grid.ts'
 import { lengthOf } from '../../core/interval.ts'
 import { Memo } from '../../core/memo.ts'
-import type { Backend, Flavour, Plan, WireRequest } from '../backend.ts'
+import type { Backend, BackendCapabilities, Flavour, Plan, WireRequest } from '../backend.ts'
 import type { BackendOptions } from '../kind.ts'
 import { firstValue, onlyForm, type Pairs, readForm, readPairs, valuesByName } from './form.ts'
 import { isRangeQuery, rangeQueryPath } from './paths.ts'
@@ -55,7 +55,8 @@ export interface Rules {
 
 export type PlannedBuckets = Pick<Plan, 'grid' | 'window' | 'whole' | 'asked'>
 export type Split = Pick<Plan, 'whole' | 'edges'>
-export type Planner = Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>>
+export type Planner = Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>> &
+  Pick<BackendCapabilities, 'settledAgeMs'>
 
 /** Forms that are memoised: many viewers request the same panel. */
 const remembered = { maxTexts: 4_000, maxCharacters: 2 << 20 }

@@ -6,8 +6,9 @@ import { key, section, type TypeValue } from '../../config/definition.ts'
 import { duration } from '../../config/scalars.ts'
 import type { BackendFactory, BackendOptions } from '../kind.ts'
 import type { MatrixBackend } from './backend.ts'
+import { optionsWith } from './kind.ts'
 
-const usualMs = 3_600_000
+export const usualMs = 3_600_000
 
 export const settledAgeKeys = {
   settledAge: key(duration({ min: 0 }), usualMs, {
@@ -19,9 +20,17 @@ export const settledAgeKeys = {
 
 export const settledAgeSection = section(settledAgeKeys)
 
+/** `settledAgeMs` is the settled age of the policy, which may be too early for these databases. */
+export interface LateOptions extends BackendOptions {
+  /** The age from which on data no longer changes: an hour unless given. Policies that reach their cap earlier are stretched. */
+  readonly settlesAfterMs?: number
+}
+
 /** Of databases without other keys. */
 export const settledLater = (
-  open: (options: BackendOptions) => MatrixBackend,
+  open: (options: LateOptions) => MatrixBackend,
 ): BackendFactory<TypeValue<typeof settledAgeSection>> => ({
-  create: (options, { settledAgeMs }) => ({ backend: open(options), settledAgeMs }),
+  create: (options, { settledAgeMs: settlesAfterMs }) => ({
+    backend: open(optionsWith(options, { settlesAfterMs })),
+  }),
 })

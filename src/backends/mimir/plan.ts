@@ -2,11 +2,11 @@
 import { headerOf } from '../../core/headers.ts'
 import { namedLike } from '../../core/name-pattern.ts'
 import type { Flavour } from '../backend.ts'
-import type { BackendOptions } from '../kind.ts'
 import { isSince } from '../matrix/build-info.ts'
 import { createCompatiblePlanner } from '../matrix/compatible.ts'
 import type { Planner, RangeQuery } from '../matrix/plan.ts'
 import type { IsQuestionHeader } from '../matrix/question-headers.ts'
+import type { LateOptions } from '../matrix/settled-age.ts'
 
 const selectsData = namedLike(['x-scope-orgid', 'x-mimir-*', 'x-read-consistency*'])
 
@@ -19,7 +19,7 @@ const json = /(?:application\/json|application\/\*|\*\/\*)(?:[\s;,]|$)/
 const getsJson = (accepted: string): boolean =>
   accepted === '' || (json.test(accepted) && !accepted.includes('protobuf'))
 
-export const createPlanner = (options: BackendOptions): Planner =>
+export const createPlanner = (options: LateOptions): Planner =>
   createCompatiblePlanner(options, { isQuestionHeader, checksLabelsPerStep })
 
 /** Its own engine does since it has these functions; the one of Prometheus, which a header can choose, later. */

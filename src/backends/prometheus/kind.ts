@@ -1,6 +1,6 @@
 /** Prometheus, as far as it is known without its backend. */
 import { assumedBy, assuming } from '../matrix/assumed.ts'
-import { matrixKind } from '../matrix/kind.ts'
+import { matrixKind, optionsWith } from '../matrix/kind.ts'
 import { shapeText } from '../matrix/shape-text.ts'
 import { flavour } from './flavour.ts'
 import { type PrometheusConfig, prometheusSection } from './section.ts'
@@ -18,13 +18,7 @@ export const prometheusKind = matrixKind<PrometheusConfig>({
     const { prometheus } = await import('./index.ts')
     return {
       create(options, { assume }) {
-        const backend = prometheus({
-          get settledAgeMs() {
-            return options.settledAgeMs
-          },
-          maxBuckets: options.maxBuckets,
-          assume,
-        })
+        const backend = prometheus(optionsWith(options, { assume }))
         const { server, comparisons } = assume
         return server === undefined ? { backend } : { backend: assuming(backend), probation: { comparisons } }
       },

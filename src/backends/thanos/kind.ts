@@ -1,7 +1,7 @@
 /** Thanos, as far as it is known without its backend. */
 import { key, section, type TypeValue } from '../../config/definition.ts'
 import { bool } from '../../config/scalars.ts'
-import { matrixKind } from '../matrix/kind.ts'
+import { matrixKind, optionsWith } from '../matrix/kind.ts'
 import { assumptions } from '../matrix/section.ts'
 import { settledAgeKeys } from '../matrix/settled-age.ts'
 import { flavour } from './flavour.ts'
@@ -25,16 +25,9 @@ export const thanosKind = matrixKind<TypeValue<typeof thanosSection>>({
   load: async () => {
     const { thanos } = await import('./index.ts')
     return {
-      create(options, { settledAgeMs, assume: { replicas } }) {
-        const own = {
-          get settledAgeMs() {
-            return options.settledAgeMs
-          },
-          maxBuckets: options.maxBuckets,
-          replicas,
-        }
-        return { backend: thanos(own), settledAgeMs }
-      },
+      create: (options, { settledAgeMs: settlesAfterMs, assume: { replicas } }) => ({
+        backend: thanos(optionsWith(options, { settlesAfterMs, replicas })),
+      }),
     }
   },
 })

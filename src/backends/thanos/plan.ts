@@ -4,11 +4,11 @@
  */
 import { namedLike } from '../../core/name-pattern.ts'
 import type { Flavour } from '../backend.ts'
-import type { BackendOptions } from '../kind.ts'
 import { createCompatiblePlanner } from '../matrix/compatible.ts'
 import { firstValue } from '../matrix/form.ts'
 import type { Planner, RangeQuery } from '../matrix/plan.ts'
 import type { PromqlBypass } from '../matrix/reasons.ts'
+import type { LateOptions } from '../matrix/settled-age.ts'
 import { picksReplicas } from './flavour.ts'
 
 export const isQuestionHeader = namedLike(['thanos-*'])
@@ -16,7 +16,7 @@ export const isQuestionHeader = namedLike(['thanos-*'])
 /** Only complete answers are stored, and those are the same whether the client would take others. */
 const partial = 'partial_response'
 
-export interface ThanosOptions extends BackendOptions {
+export interface ThanosOptions extends LateOptions {
   /** Replicas are taken to be equal; by default they are not. */
   readonly replicas?: boolean
 }

@@ -9,6 +9,7 @@ import type { RewriteTerms } from '../../engine/rewrites.ts'
 import type { Store } from '../../stores/store.ts'
 import { ladder } from '../../ttl/ladder.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
+import { stretched } from '../../ttl/stretched.ts'
 import { type Limits, limitsOf } from '../limits.ts'
 import type { Settings } from '../request/settings.ts'
 import { startServer } from './server.ts'
@@ -42,8 +43,9 @@ export interface Windowpane {
 /** Windowpane in front of one database, with the same settings as long as it runs. */
 export async function startWindowpane(options: WindowpaneOptions): Promise<Windowpane> {
   const limits = limitsOf(options.limits)
-  const { policy = ladder(), identity = 'separate', runtime = allOn, store } = options
+  const { identity = 'separate', runtime = allOn, store } = options
   const { objects = usualWholeSettings, edges = 'exact', align = false } = options
+  const policy = stretched(options.policy ?? ladder(), options.backend.capabilities.settledAgeMs)
   const terms = { mode: 'on', identity, policy, maxStaleMs: limits.maxStaleMs, edges, align } as const
   const whole = objects === false ? undefined : objects
   const settings: Settings = { terms, rules: [], whole }
