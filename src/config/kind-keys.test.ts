@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kinds } from '../backends/kinds.ts'
-import { key, section } from './definition.ts'
+import { type Check, key, nested, type Section, section } from './definition.ts'
 import { exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { Reader } from './read.ts'
 import { choice } from './scalars.ts'
@@ -15,9 +15,9 @@ const type = key(choice('auto', ...Object.keys(all)), 'auto', { meaning: 'the ki
 const backend = section({ type, ...kindKeys(all) }, { checks: [keysAreOfItsKind(all)] })
 
 /** The mistakes in a backend of this text: paths and messages. */
-function problemsIn(yaml: string): string[] {
+function problemsIn(yaml: string, type: Section = backend): string[] {
   const reader = new Reader(() => [])
-  reader.read(backend, parseYaml(yaml, () => byDefault).raw, '')
+  reader.read(type, parseYaml(yaml, () => byDefault).raw, '')
   return reader.problems.map(({ path, message }) => `${path} ${message}`)
 }
 
@@ -62,6 +62,24 @@ test('kinds that share a section own its keys', () => {
   ])
   assert.deepEqual(problemsIn('{ type: thanos, assume: { replicas: true } }'), [])
   assert.deepEqual(problemsIn('{ assume: { server: prometheus, replicas: true } }'), [])
+})
+
+test('a section that kinds share has the checks of each, and refuses what each refuses', () => {
+  const sharing = (name: string) => {
+    const check: Check = { needs: [name], run: (_, report) => report(name, 'is checked') }
+    const keys = { [name]: key(text, 'usual', { meaning: 'of one kind' }) }
+    const shared = section(keys, { checks: [check, always], refused: { [`no-${name}`]: 'is refused' } })
+    return { label: name, section: section({ shared: nested(shared, 'of both kinds') }) }
+  }
+  const always: Check = { needs: [], run: (_, report) => report('both', 'is checked once') }
+  const both = section(kindKeys({ first: sharing('first'), second: sharing('second') }))
+  assert.deepEqual(problemsIn('{ shared: { no-first: a, no-second: b } }', both), [
+    'shared.no-first is refused',
+    'shared.no-second is refused',
+    'shared.first is checked',
+    'shared.both is checked once',
+    'shared.second is checked',
+  ])
 })
 
 test('an exception is refused with a kind that does not support it, and only if it is switched on', () => {

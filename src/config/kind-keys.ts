@@ -14,12 +14,15 @@ type Values = Readonly<Record<string, unknown>>
 export const kindKeys = (kinds: Kinds): Readonly<Record<never, Key>> =>
   Object.values(kinds).reduce<Keys>((keys, { section }) => merged(keys, section.keys), {})
 
-/** A section that several kinds have has the keys of each. */
+/** A section that several kinds have has the keys, the checks and the refusals of each. */
 function merged(keys: Keys, more: Keys): Keys {
   const added = Object.entries(more).map(([name, key]): [string, Key] => {
     const known = keys[name]
     if (known?.type.kind !== 'section' || key.type.kind !== 'section') return [name, key]
-    const type = { ...key.type, ...known.type, keys: merged(known.type.keys, key.type.keys) }
+    const [one, other] = [known.type, key.type]
+    const checks = [...new Set([...one.checks, ...other.checks])]
+    const refused = { ...other.refused, ...one.refused }
+    const type = { ...other, ...one, keys: merged(one.keys, other.keys), checks, refused }
     return [name, { ...known, type }]
   })
   return { ...keys, ...Object.fromEntries(added) }
