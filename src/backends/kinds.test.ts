@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import type { Key, Keys } from '../config/definition.ts'
+import { type Key, type Keys, key, nested, section } from '../config/definition.ts'
+import { bool } from '../config/scalars.ts'
 import { planningReasons, servingReasons } from '../core/decision.ts'
 import type { Backend, Bypass } from './backend.ts'
 import type { DatabaseKind } from './kind.ts'
@@ -107,15 +108,39 @@ test('a backend cannot give the reason of another database', () => {
   assert.equal(new Set([general, own, others].map(({ bypass }) => bypass)).size, 3)
 })
 
+const leaves = (keys: Keys, above = ''): [path: string, key: Key][] =>
+  Object.entries(keys).flatMap(([name, key]) =>
+    key.type.kind === 'section' ? leaves(key.type.keys, `${above}${name}.`) : [[above + name, key]],
+  )
+
+/** Paths that several kinds declare, each in its own way: as other keys, or one as a value and one as a section. */
+function clashesOf(sections: readonly Keys[]): string[] {
+  const declared = sections.flatMap((keys) => leaves(keys))
+  const clashes = declared.flatMap(([path, key]) =>
+    declared.filter(([other, each]) => (other === path ? each !== key : other.startsWith(`${path}.`))),
+  )
+  return [...new Set(clashes.map(([path]) => path))]
+}
+
 test('kinds share the name of a configuration key only by one declaration', () => {
-  const leaves = (keys: Keys, above = ''): [path: string, key: Key][] =>
-    Object.entries(keys).flatMap(([name, key]) =>
-      key.type.kind === 'section' ? leaves(key.type.keys, `${above}${name}.`) : [[above + name, key]],
-    )
-  const declared = kindNames.flatMap((name) => leaves(kinds[name].section.keys))
-  for (const [name, key] of declared)
-    assert.ok(
-      declared.every(([other, each]) => other !== name || each === key),
-      name,
-    )
+  assert.deepEqual(clashesOf(kindNames.map((name) => kinds[name].section.keys)), [])
+  const flag = () => key(bool, false, { meaning: 'a flag' })
+  const [shared, other] = [flag(), flag()]
+  const below = (keys: Keys) => nested(section(keys), 'a section')
+  assert.deepEqual(
+    clashesOf([
+      { shared, other },
+      { shared, others: other },
+    ]),
+    [],
+  )
+  assert.deepEqual(clashesOf([{ shared }, { shared: other }]), ['shared'])
+  assert.deepEqual(clashesOf([{ assume: below({ shared }) }, { assume: below({ shared: other }) }]), [
+    'assume.shared',
+  ])
+  for (const both of [
+    [{ assume: shared }, { assume: below({ other }) }],
+    [{ assume: below({ other }) }, { assume: shared }],
+  ])
+    assert.deepEqual(clashesOf(both), ['assume.other'])
 })
