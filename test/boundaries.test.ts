@@ -1,7 +1,12 @@
-/** The import boundaries of biome.json: of two folders, at least one may not import the other. */
+/**
+ * The import boundaries of biome.json, as the lint itself enforces them: it runs over a copy of the folders, in which each
+ * file has one import.
+ */
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
 import test from 'node:test'
 
 interface Override {
@@ -22,47 +27,129 @@ const { overrides } = JSON.parse(readFileSync(join(root, 'biome.json'), 'utf8'))
   readonly overrides: readonly Override[]
 }
 
-/** By the files that a boundary is for: its patterns. */
-const boundaries = new Map(
-  overrides.map(({ includes, linter }) => [
-    includes[0]!,
-    linter.rules.style.noRestrictedImports.options.patterns.flatMap(({ group }) => group),
-  ]),
-)
-
 const foldersIn = (parent: string): string[] =>
-  globSync(`${parent}/*/`, { cwd: root }).map((path) => path.slice(parent.length + 1).replace(/\/$/, ''))
+  globSync(`${parent}/*/`, { cwd: root }).map((path) => path.replaceAll('\\', '/').replace(/\/$/, ''))
 
-function forbids(parent: string, folder: string, other: string): boolean {
-  const patterns = boundaries.get(`${parent}/${folder}/**`) ?? []
-  return patterns.includes(`**/${other}/**`)
+type Import = readonly [folder: string, specifier: string]
+
+function importOf(folder: string, path: string): Import {
+  const specifier = relative(folder, path)
+  return [folder, specifier.startsWith('.') ? specifier : `./${specifier}`]
 }
 
-for (const parent of ['src', 'src/proxy', 'src/engine']) {
+/** One spawn for all imports; temporary files, so that nothing beside this test sees them. */
+function lint(imports: readonly Import[]): ReadonlySet<string> {
+  const copy = mkdtempSync(join(tmpdir(), 'windowpane-boundaries-'))
+  try {
+    writeFileSync(join(copy, 'biome.json'), JSON.stringify({ overrides }))
+    for (const [i, [folder, specifier]] of imports.entries()) {
+      mkdirSync(join(copy, folder), { recursive: true })
+      writeFileSync(join(copy, folder, `import-${i}.ts`), `import '${specifier}'\n`)
+    }
+    const options = ['--only=style/noRestrictedImports', '--max-diagnostics=none', '--reporter=github']
+    const program = join(root, 'node_modules/@biomejs/biome/bin/biome')
+    const { stdout, stderr } = spawnSync(process.execPath, [program, 'lint', ...options], {
+      ...{ cwd: copy, encoding: 'utf8', maxBuffer: 2 ** 26 },
+    })
+    const found = [...stdout.matchAll(/,?file=[^,\n]*import-(\d+)\.ts,/g)].map(([, i]) => imports[Number(i)]!)
+    assert.ok(found.length > 0, `no import is forbidden: ${stdout}${stderr}`)
+    return new Set(found.map(String))
+  } finally {
+    rmSync(copy, { recursive: true })
+  }
+}
+
+const parents = ['src', 'src/proxy', 'src/engine']
+const pairsIn = (parent: string): Import[] =>
+  foldersIn(parent).flatMap((folder) =>
+    foldersIn(parent).flatMap((other) => (other === folder ? [] : [importOf(folder, `${other}/any.ts`)])),
+  )
+
+/** The demo has a database of its own, and the suites of `testing/` are for databases. */
+const mayNameDatabases = ['src/backends', 'src/demo', 'src/testing']
+const namings = parents
+  .flatMap(foldersIn)
+  .filter((folder) => !mayNameDatabases.includes(folder))
+  .flatMap((folder) => ['druid', 'matrix'].map((name) => importOf(folder, `src/backends/${name}/index.ts`)))
+
+/** The imports of the members of a folder: each other, in every way it can be written, and what they share. */
+function membersOf(parent: string, shared: string) {
+  const folders = foldersIn(parent)
+  const from = folders.flatMap((folder) => [folder, `${folder}/inner`])
+  const apart = folders.filter((folder) => folder !== `${parent}/${shared}`)
+  const common = [`${parent}/seam.ts`, `${parent}/${shared}/any.ts`, 'src/core/any.ts', 'src/config/units.ts']
+  const far = [`${parent}/kinds.ts`, 'src/config/read.ts', 'src/engine/any.ts']
+  const refused = from.flatMap((folder) =>
+    apart.flatMap((other) => {
+      const up = relative(folder, 'src')
+      const roundabout: Import = [folder, `${up}/${relative('src', other)}/index.ts`]
+      return `${folder}/`.startsWith(`${other}/`) ? [] : [importOf(folder, `${other}/index.ts`), roundabout]
+    }),
+  )
+  return {
+    allowed: from.flatMap((folder) => common.map((path) => importOf(folder, path))),
+    refused: [...refused, ...from.flatMap((folder) => far.map((path) => importOf(folder, path)))],
+  }
+}
+
+const members = {
+  'src/backends': membersOf('src/backends', 'matrix'),
+  'src/stores': membersOf('src/stores', 'rows'),
+}
+
+const asked = [
+  ...parents.flatMap(pairsIn),
+  ...namings,
+  ...Object.values(members).flatMap(({ allowed, refused }) => [...allowed, ...refused]),
+]
+const forbidden = lint(asked)
+const isForbidden = (each: Import): boolean => forbidden.has(String(each))
+
+for (const parent of parents) {
   const folders = foldersIn(parent)
   for (const [i, folder] of folders.entries()) {
-    test(`between ${parent}/${folder} and the folders beside it, imports point one way`, () => {
-      const others = folders.slice(i + 1)
-      const open = others.filter(
-        (other) => !forbids(parent, folder, other) && !forbids(parent, other, folder),
-      )
+    test(`between ${folder} and the folders beside it, imports point one way`, () => {
+      const open = folders
+        .slice(i + 1)
+        .filter(
+          (other) =>
+            !isForbidden(importOf(folder, `${other}/any.ts`)) &&
+            !isForbidden(importOf(other, `${folder}/any.ts`)),
+        )
       assert.deepEqual(open, [])
     })
   }
 }
 
-for (const parent of ['src/backends', 'src/stores']) {
+test('only the demo, the suites of testing/ and databases themselves name a database', () => {
+  assert.ok(namings.length > 20)
+  assert.deepEqual(
+    namings.filter((each) => !isForbidden(each)),
+    [],
+  )
+})
+
+for (const [parent, { allowed, refused }] of Object.entries(members)) {
   test(`a folder of ${parent} imports none beside it, but the one that all share`, () => {
-    assert.ok(boundaries.get(`${parent}/*/**`)?.includes('../*/**'))
+    assert.deepEqual(
+      refused.filter((each) => !isForbidden(each)),
+      [],
+    )
+    assert.deepEqual(allowed.filter(isForbidden), [])
   })
 }
 
-test('a boundary inside another one, which it replaces, forbids no less', () => {
-  const inner = [...boundaries.keys()].filter((glob) => /^src\/\w+\/.+\//.test(glob) || glob.endsWith('*.ts'))
+test('a boundary inside another one, which it replaces, begins with all of it', () => {
+  const groups = new Map(
+    overrides.map(({ includes, linter }) => [
+      includes[0]!,
+      linter.rules.style.noRestrictedImports.options.patterns.map(({ group }) => group),
+    ]),
+  )
+  const inner = [...groups.keys()].filter((glob) => /^src\/\w+\/.+\//.test(glob) || glob.endsWith('*.ts'))
   assert.ok(inner.length > 10)
   for (const glob of inner) {
-    const around = boundaries.get(`${glob.split('/', 2).join('/')}/**`)!
-    const missing = around.filter((pattern) => !boundaries.get(glob)!.includes(pattern))
-    assert.deepEqual(missing, [], glob)
+    const around = groups.get(`${glob.split('/', 2).join('/')}/**`)!
+    assert.deepEqual(groups.get(glob)!.slice(0, around.length), around, glob)
   }
 })
