@@ -56,6 +56,8 @@ export interface CreatedBackend {
 }
 
 export interface ProbationSettings {
+  /** Of the kind that the server is assumed to be of. */
+  readonly label: string
   /** How many answers that would have come from the cache must have equalled the server's own. */
   readonly comparisons: number
 }

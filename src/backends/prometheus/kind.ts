@@ -1,12 +1,14 @@
 /** Prometheus, as far as it is known without its backend. */
-import { assumedBy, assuming } from '../matrix/assumed.ts'
 import { matrixKind, optionsWith } from '../matrix/kind.ts'
 import { shapeText } from '../matrix/shape-text.ts'
+import { assumedBy, assuming } from './assumed.ts'
 import { flavour } from './flavour.ts'
 import { type PrometheusConfig, prometheusSection } from './section.ts'
 
+const label = 'Prometheus'
+
 export const prometheusKind = matrixKind<PrometheusConfig>({
-  label: 'Prometheus',
+  label,
   known: 'Prometheus 2 and 3',
   ports: [],
   flavour,
@@ -20,7 +22,8 @@ export const prometheusKind = matrixKind<PrometheusConfig>({
       create(options, { assume }) {
         const backend = prometheus(optionsWith(options, { assume }))
         const { server, comparisons } = assume
-        return server === undefined ? { backend } : { backend: assuming(backend), probation: { comparisons } }
+        if (server === undefined) return { backend }
+        return { backend: assuming(backend), probation: { label, comparisons } }
       },
     }
   },

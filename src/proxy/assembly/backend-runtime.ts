@@ -95,7 +95,7 @@ export class BackendRuntime {
     const { clock, limits, budget, backlog, telemetry, shadowLog } = common
     const { onFlavour } = common.hooks
     let flavour: FlavourWatch | undefined
-    const probation = options.probation && new Probation(options.probation.comparisons, shadowLog)
+    const probation = options.probation && new Probation(options.probation, shadowLog)
     this.modes = new ModeSwitch(options.settings, {
       onChange(mode) {
         // Earlier findings may concern another configuration.

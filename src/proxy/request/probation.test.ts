@@ -7,12 +7,12 @@ const quiet = { equal() {}, mismatch() {}, skip() {} }
 const mismatch = (isExplained: boolean) => ({ isExplained }) as Parameters<Probation['mismatch']>[1]
 
 test('only answers that would have come from the cache count, and a difference without a cause starts anew', () => {
-  const probation = new Probation(3, quiet)
+  const probation = new Probation({ label: 'Druid', comparisons: 3 }, quiet)
   const tell = (...wouldBe: ('hit' | 'partial' | 'miss')[]) => {
     for (const each of wouldBe) probation.equal('main', each)
   }
   tell('hit', 'miss', 'miss', 'miss', 'partial')
-  assert.match(probation.reason!, /^the server is assumed to be Prometheus: 2 of 3 /)
+  assert.match(probation.reason!, /^the server is assumed to be Druid: 2 of 3 /)
   probation.mismatch('hit', mismatch(true))
   assert.match(probation.reason!, / 2 of 3 /)
   probation.mismatch('hit', mismatch(false))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getRange } from '../../testing/range-requests.ts'
-import { prometheus } from '../prometheus/index.ts'
 import { assuming } from './assumed.ts'
+import { prometheus } from './index.ts'
 
 const backend = assuming(prometheus({ settledAgeMs: 86_400_000, maxBuckets: 11_001 }))
 const info = (data: unknown) => JSON.stringify({ status: 'success', data })
