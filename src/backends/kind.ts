@@ -31,6 +31,8 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   readonly explain: ExplainReader
   /** Sentences for people: what to change so that clients come here. */
   clientLines(here: ClientAddress): readonly string[]
+  /** The URL of the database in an address as clients of this kind alone write it. */
+  urlIn?(text: string): string | undefined
   /** A shape of this database as people recognise it; undefined where it is none. */
   shapeText(shape: string): string | undefined
   /** Whether a server that is not known to be of this kind speaks its API. Never rejects. */

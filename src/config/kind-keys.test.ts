@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kinds } from '../backends/kinds.ts'
 import { type Check, key, nested, type Section, section } from './definition.ts'
-import { exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys } from './kind-keys.ts'
+import { databaseUrl, exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { Reader } from './read.ts'
 import { choice } from './scalars.ts'
 import { byDefault } from './source.ts'
@@ -80,6 +80,16 @@ test('a section that kinds share has the checks of each, and refuses what each r
     'shared.both is checked once',
     'shared.second is checked',
   ])
+})
+
+test('an address as clients of some kind write it is taken for the URL of its database', () => {
+  const third = { urlIn: (text: string) => /^third:(.*)$/.exec(text)?.[1] }
+  const { guess } = databaseUrl({ ...kinds, third })
+  assert.equal(guess!('third:http://a:1'), 'http://a:1')
+  assert.equal(guess!('druid://router:8888/druid/v2/sql/'), 'http://router:8888')
+  assert.equal(guess!('druid+https://router/druid/v2/sql/'), 'https://router')
+  assert.equal(guess!('a/b'), 'http://a/b')
+  for (const neither of ['other://a', 'druids://a', 'druid+http', 5]) assert.equal(guess!(neither), undefined)
 })
 
 test('an exception is refused with a kind that does not support it, and only if it is switched on', () => {

@@ -2,8 +2,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DatabaseKind, ExceptionKey } from '../backends/kind.ts'
 import { type Check, type Key, type Keys, propertyOf, type Section } from './definition.ts'
+import { url } from './text-scalars.ts'
 
 type Kinds = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'section'>>>
+
+/** An address as clients of a kind write it is likely to mean the URL of their database. */
+export const databaseUrl = (kinds: Readonly<Record<string, Pick<DatabaseKind, 'urlIn'>>>): typeof url => ({
+  ...url,
+  guess(value) {
+    const found = Object.values(kinds).map(({ urlIn }) => urlIn?.(String(value)))
+    return found.find((each) => each !== undefined) ?? url.guess?.(value)
+  },
+})
 
 type Values = Readonly<Record<string, unknown>>
 

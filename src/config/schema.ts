@@ -28,7 +28,7 @@ import {
   section,
   type TypeValue,
 } from './definition.ts'
-import { exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys } from './kind-keys.ts'
+import { databaseUrl, exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys } from './kind-keys.ts'
 import { limitsSection } from './limits-section.ts'
 import { instantSection, objectsSection } from './objects-section.ts'
 import { policySection } from './policy-types.ts'
@@ -46,7 +46,6 @@ import {
   path,
   pattern,
   text,
-  url,
   urlPath,
 } from './text-scalars.ts'
 import { certificateIsWhole } from './tls-check.ts'
@@ -108,7 +107,7 @@ const backend = section(
       apply: 'reopen',
     }),
     url: required(
-      list(url, 1),
+      list(databaseUrl(kinds), 1),
       'the URL of the database, or several of equal ones; its path is put before that of every request',
       { apply: 'reopen' },
     ),

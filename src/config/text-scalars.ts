@@ -100,13 +100,8 @@ export const url: Scalar<string, ''> = {
     return wholeUrl.test(whole) && URL.canParse(whole) ? whole : undefined
   },
   show: shownUrl,
-  guess(value) {
-    if (typeof value !== 'string') return undefined
-    // Superset's way to name a Druid.
-    const [, secure, address] = /^druid(?:\+http(s)?)?:\/\/([\w.-]+(?::\d+)?)(?:\/|$)/.exec(value) ?? []
-    if (address !== undefined) return `http${secure ?? ''}://${address}`
-    return /^[\w.-]+(:\d+)?(\/\S*)?$/.test(value) ? `http://${value}` : undefined
-  },
+  guess: (value) =>
+    typeof value === 'string' && /^[\w.-]+(:\d+)?(\/\S*)?$/.test(value) ? `http://${value}` : undefined,
   credentials: (value) =>
     hasUserInfo(value)
       ? 'a URL here must not hold a user or a password: set auth.username and auth.passwordFile instead'

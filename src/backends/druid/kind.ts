@@ -23,6 +23,7 @@ export const druidKind: DatabaseKind<DruidReason, DruidConfig> = {
     `In Grafana, set the URL of the Druid data source${which} to ${url}`,
     `In Superset, set the SQLAlchemy URI of the database${which} to ${sqlalchemyUri(url)}`,
   ],
+  urlIn,
   shapeText,
   isSpokenBy,
   examine: async (subject, database) => (await import('./examine.ts')).examineDruid(subject, database),
@@ -45,10 +46,15 @@ async function load(): Promise<BackendFactory<DruidConfig>> {
   }
 }
 
-/** As pydruid, which Superset uses, wants it. */
+/** As pydruid, which Superset uses, wants it; `urlIn` is the way back. */
 const sqlalchemyUri = (url: string): string =>
   url.replace(/^http(s?):/, (_, secure: string) => (secure === '' ? 'druid:' : 'druid+https:')) +
   `${sqlPath}/`
+
+function urlIn(text: string): string | undefined {
+  const [, secure = '', address] = /^druid(?:\+http(s)?)?:\/\/([\w.-]+(?::\d+)?)(?:\/|$)/.exec(text) ?? []
+  return address && `http${secure}://${address}`
+}
 
 /** No PromQL has these words in this order outside of a text. */
 function readSql(text: string): QueryBody | undefined {
