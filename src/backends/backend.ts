@@ -214,7 +214,7 @@ export interface BackendCapabilities {
    */
   readonly strictStatuses?: readonly number[]
   /** The age from which on data no longer changes, where that is later than policies assume: they are stretched to it. */
-  readonly settledAgeMs?: number | undefined
+  readonly settledAgeMs?: number
 }
 
 /** For databases whose clients can cancel a query by its id. */

@@ -9,10 +9,8 @@ type Kinds = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'section'>>>
 /** An address as clients of a kind write it is likely to mean the URL of their database. */
 export const databaseUrl = (kinds: Readonly<Record<string, Pick<DatabaseKind, 'urlIn'>>>): typeof url => ({
   ...url,
-  guess(value) {
-    const found = Object.values(kinds).map(({ urlIn }) => urlIn?.(String(value)))
-    return found.find((each) => each !== undefined) ?? url.guess?.(value)
-  },
+  guess: (value) =>
+    Object.values(kinds).flatMap(({ urlIn }) => urlIn?.(String(value)) ?? [])[0] ?? url.guess?.(value),
 })
 
 type Values = Readonly<Record<string, unknown>>

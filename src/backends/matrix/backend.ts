@@ -34,24 +34,19 @@ export interface MatrixDatabase {
 
 export type MatrixBackend = Backend<RangeQuery, PromqlReason>
 
+const usual = { severalIntervals: false, keptHeaders: [] } as const
+
 export function matrixBackend(database: MatrixDatabase): MatrixBackend {
   const { wire = plainWire, wireOf = () => wire, parameters = () => [], strictStatuses = [] } = database
   const { errorTypeOf = prometheusErrorType, wholeRefuses = [], isQuestionHeader } = database
   const { executionMembers, isPartial } = wire
+  const { parse, plan, over, settledAgeMs } = database.planner
   return {
     name: database.name,
-    capabilities: {
-      severalIntervals: false,
-      keptHeaders: [],
-      executionMembers,
-      strictStatuses,
-      settledAgeMs: database.planner.settledAgeMs,
-    },
+    capabilities: { ...usual, executionMembers, strictStatuses, settledAgeMs },
     flavour: database.flavour,
     claims: isRangeQuery,
-    parse: database.planner.parse,
-    plan: database.planner.plan,
-    over: database.planner.over,
+    ...{ parse, plan, over },
     narrow(plan, [interval]) {
       const asked = askedInterval(plan, interval!)
       return narrow(plan, asked, parameters(plan, asked))

@@ -21,16 +21,10 @@ export interface CompatibleRules
 }
 
 export function createCompatiblePlanner(options: LateOptions, rules: CompatibleRules): Planner {
-  const { maxBuckets, settlesAfterMs = usualMs } = options
-  const settled = {
-    maxBuckets,
-    get settledAgeMs() {
-      return Math.max(options.settledAgeMs, settlesAfterMs)
-    },
-  }
-  const planner = createPlanner(settled, {
+  return createPlanner(options, {
     ...rules,
     ...execution,
+    settledAgeMs: options.settlesAfterMs ?? usualMs,
     otherTerms: [...execution.otherTerms, ...(rules.otherTerms ?? [])],
     examine: createExaminer(promqlDialect),
     exceptionsFor(query, examined, flavour) {
@@ -39,7 +33,6 @@ export function createCompatiblePlanner(options: LateOptions, rules: CompatibleR
       return rules.exceptionsFor?.(query, examined, flavour)
     },
   })
-  return { ...planner, settledAgeMs: settlesAfterMs }
 }
 
 /** Parameters that truncate an answer as a whole, or add execution data to it. */

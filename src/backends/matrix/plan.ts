@@ -34,8 +34,10 @@ interface Layout {
   readonly plan: Omit<MatrixPlan, 'request'>
 }
 
+type Late = Pick<BackendCapabilities, 'settledAgeMs'>
+
 /** The rules in which databases differ. */
-export interface Rules {
+export interface Rules extends Late {
   readonly examine: Examine
   /** Parameters that are never part of the question, besides query, start, end, step and timeout. */
   readonly otherTerms: readonly string[]
@@ -55,8 +57,7 @@ export interface Rules {
 
 export type PlannedBuckets = Pick<Plan, 'grid' | 'window' | 'whole' | 'asked'>
 export type Split = Pick<Plan, 'whole' | 'edges'>
-export type Planner = Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'>> &
-  Pick<BackendCapabilities, 'settledAgeMs'>
+export type Planner = Required<Pick<Backend<RangeQuery, PromqlReason>, 'parse' | 'plan' | 'over'> & Late>
 
 /** Forms that are memoised: many viewers request the same panel. */
 const remembered = { maxTexts: 4_000, maxCharacters: 2 << 20 }
@@ -68,7 +69,9 @@ const tooLong: PromqlBypass = { bypass: 'unparseable_query', detail: 'the query 
 export function createPlanner(options: BackendOptions, rules: Rules): Planner {
   const questions = new Memo(remembered, (form) => read(readPairs(form)))
   const layouts = new LayoutRules(options, rules)
+  const { settledAgeMs = 0 } = rules
   return {
+    settledAgeMs,
     parse(request) {
       if (!isRangeQuery(request.method, request.path)) return undefined
       if (request.search.length + request.body.length > maxFormBytes) return tooLong
@@ -82,7 +85,7 @@ export function createPlanner(options: BackendOptions, rules: Rules): Planner {
       question.layout ??= layouts.of(question)
       if ('bypass' in question.layout) return question.layout
       const { examined, plan } = question.layout
-      const settledBefore = now - options.settledAgeMs
+      const settledBefore = now - Math.max(options.settledAgeMs, settledAgeMs)
       // An offset may make an expression read data after the time of its @.
       if (examined.atTimes.some((at) => at + examined.reach.aheadMs > settledBefore))
         return { bypass: 'recent_at_modifier' }
