@@ -97,9 +97,15 @@ const members = {
   'src/stores': membersOf('src/stores', 'rows'),
 }
 
+/** Three files of the engine put its folders together. The others use none but `http`. */
+const fromEngine = foldersIn('src/engine')
+  .filter((folder) => folder !== 'src/engine/http')
+  .map((folder) => importOf('src/engine', `${folder}/any.ts`))
+
 const asked = [
   ...parents.flatMap(pairsIn),
   ...namings,
+  ...fromEngine,
   ...Object.values(members).flatMap(({ allowed, refused }) => [...allowed, ...refused]),
 ]
 const forbidden = lint(asked)
@@ -120,6 +126,14 @@ for (const parent of parents) {
     })
   }
 }
+
+test('the files that all folders of the engine use import none of them', () => {
+  assert.ok(fromEngine.length > 4)
+  assert.deepEqual(
+    fromEngine.filter((each) => !isForbidden(each)),
+    [],
+  )
+})
 
 test('only the demo, the suites of testing/ and databases themselves name a database', () => {
   assert.ok(namings.length > 20)
