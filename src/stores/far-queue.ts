@@ -25,6 +25,8 @@ interface Job {
   readonly key: Key
   readonly entry: Entry
   readonly settle: (isWritten: boolean) => void
+  /** Resolved when it leaves the queue, where a claim waits for it. */
+  begun?: PromiseWithResolvers<void>
 }
 
 export interface FarOptions {
@@ -78,6 +80,19 @@ export class Far {
     })
   }
 
+  /**
+   * Whether `written`, the writes of a key, succeed in time: within the budget of an operation after they left the queue,
+   * where they go before writes that no claim waits for. Nodes that waited in vain would all query the database.
+   */
+  async hurry(key: Key, written: Promise<boolean>): Promise<boolean> {
+    const own = this.#queue.filter((job) => job.key === key)
+    for (const job of own) job.begun ??= Promise.withResolvers()
+    this.#queue.sort((one, other) => Number(other.begun !== undefined) - Number(one.begun !== undefined))
+    const { guard } = this.#options
+    await guard.wait(Promise.race([own.at(-1)?.begun?.promise, written]), undefined, 'write')
+    return guard.wait(written, false)
+  }
+
   /** Removes a key's buckets from the queue; waits for writes in progress, unless they are slow. */
   async forget(key: Key, interval: Interval, fetchedUntil?: EpochMs): Promise<void> {
     const waiting = this.#queue
@@ -101,9 +116,10 @@ export class Far {
     this.#queuedBytes += measure(job.entry.pane)
   }
 
-  #requeueRest({ key, entry, settle }: Job, [first, ...others]: readonly Pane[]): void {
+  #requeueRest(job: Job, [first, ...others]: readonly Pane[]): void {
+    const { key, entry, settle } = job
     if (first === undefined) settle(false)
-    else this.#requeue({ key, entry: { ...entry, pane: first }, settle })
+    else this.#requeue({ ...job, entry: { ...entry, pane: first } })
     for (const pane of others) this.#requeue({ key, entry: { ...entry, pane }, settle() {} })
   }
 
@@ -112,6 +128,7 @@ export class Far {
     while (this.#queue.length > 0 && this.#writing.size < writesAtOnce) {
       const job = this.#queue.shift()!
       this.#queuedBytes -= measure(job.entry.pane)
+      job.begun?.resolve()
       const writing = this.#write(job).finally(() => {
         this.#writing.delete(writing)
         this.#fill()

@@ -49,16 +49,15 @@ export class StoreGuard {
   }
 
   /** Waits for something that is no operation of its own no longer than for one; `otherwise` where it fails or is late. */
-  wait<T>(pending: Promise<T>, otherwise: T): Promise<T> {
-    const { clock, timeoutMs } = this.#options
-    return inTime(pending, clock, timeoutMs).catch(() => otherwise)
+  wait<T>(pending: Promise<T>, otherwise: T, kind: StoreOperation = 'read'): Promise<T> {
+    return inTime(pending, this.#options.clock, this.#limitOf(kind)).catch(() => otherwise)
   }
 
   /** Throws or rejects where the operation fails, is late, or must not go out now. */
   run<T>(
     kind: StoreOperation,
     operation: () => MaybePromise<T>,
-    timeoutMs = this.#options.timeoutMs * (kind === 'write' ? writePatience : 1),
+    timeoutMs = this.#limitOf(kind),
   ): MaybePromise<T> {
     const admission = this.breaker.admit()
     if (admission === undefined) throw new Error('the breaker of the store is open')
@@ -86,6 +85,10 @@ export class StoreGuard {
     }
     if (!(pending instanceof Promise)) return succeeded(pending)
     return inTime(pending, clock, timeoutMs).then(succeeded, failed)
+  }
+
+  #limitOf(kind: StoreOperation): number {
+    return this.#options.timeoutMs * (kind === 'write' ? writePatience : 1)
   }
 
   #reportTrouble(): void {

@@ -72,7 +72,9 @@ export class Outbound {
       // Several nodes request it: it is no one-off.
       this.#sightings.see(key, sightingsForBig)
     }
-    return (await this.#onTheirWay.get(key)) ?? (seen >= sightingsForFar && !isDropped)
+    const written = this.#onTheirWay.get(key)
+    if (written === undefined) return seen >= sightingsForFar && !isDropped
+    return this.#options.far.hurry(key, written)
   }
 
   /** The second sighting: the buckets that are in memory so far go to the far store. */

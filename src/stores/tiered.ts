@@ -162,7 +162,7 @@ class Tiered implements TieredStore {
   }
 
   share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean> {
-    return this.#guard.wait(this.#outbound.share(key, interval, isAwaited), false)
+    return this.#outbound.share(key, interval, isAwaited)
   }
 
   async remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): Promise<number> {

@@ -208,17 +208,24 @@ test('a far store that is silent delays a read by its time limit, then not at al
   assert.equal(clock.pending, 1)
 })
 
-test('a write may take longer than a request would wait: it is kept, and the store stays in use', async () => {
-  const { clock, far, store } = rig({ farTimeoutMs: 100 })
+/** A rig whose writes take so long and succeed; so many keys are on their way to the far store, or in its queue. */
+async function slowRig(writeMs: number, keys: number) {
+  const made = rig({ farTimeoutMs: 100 })
+  const { clock, far, store } = made
   const { write } = far
   far.write = async (key, entry) => {
-    await pause(clock, 900)
+    await pause(clock, writeMs)
     return write(key, entry)
   }
-  for (let n = 1; n <= 8; n++) {
+  for (let n = 1; n <= keys; n++) {
     for (let i = 0; i < 2; i++) await look(store, keyNumber(n))
     store.write(keyNumber(n), entryOf(n, hour, clock.now()))
   }
+  return made
+}
+
+test('a write may take longer than a request would wait: it is kept, and the store stays in use', async () => {
+  const { clock, store } = await slowRig(900, 8)
   await clock.advance(200)
   assert.ok(store.read(keyNumber(99), hour) instanceof Promise, 'it is read meanwhile')
   const [isShared, removed] = [store.share(keyNumber(1), hour, true), store.remove(keyNumber(2))]
@@ -227,6 +234,29 @@ test('a write may take longer than a request would wait: it is kept, and the sto
   assert.equal(await removed, 60)
   await clock.advance(900)
   assert.deepEqual([store.far.written, store.far.dropped, store.far.errors], [8, 0, 0])
+})
+
+test('a claim waits for its pane in the queue, ahead of panes that no claim waits for', async () => {
+  const { clock, store } = await slowRig(80, 40)
+  const began = clock.elapsed()
+  const ends: number[] = []
+  for (const n of [39, 40, 1])
+    void store.share(keyNumber(n), hour, true).then((isShared) => {
+      assert.ok(isShared)
+      ends.push(clock.elapsed() - began)
+    })
+  await clock.advance(400)
+  assert.deepEqual(ends, [80, 160, 160])
+  assert.deepEqual([store.far.written, store.far.dropped], [40, 0])
+})
+
+test('a claim waits in a slow queue no longer than a write may take', async () => {
+  const { clock, store } = await slowRig(900, 40)
+  const shared = Array.from({ length: 40 }, (_, n) => store.share(keyNumber(n + 1), hour, true))
+  await clock.advance(1100)
+  assert.ok((await Promise.all(shared)).every((is) => !is))
+  await clock.advance(4000)
+  assert.deepEqual([store.far.written, store.far.dropped], [40, 0])
 })
 
 test('a far store that hangs at writes is left alone after a while, and delays its closing no longer', async () => {
