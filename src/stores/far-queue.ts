@@ -17,7 +17,7 @@ export interface FarCounters {
   found: number
   /** Panes handed to the far store and kept by it. */
   written: number
-  /** Panes that were not: the queue was full, the store refused, or its breaker was open. */
+  /** Panes that were not: the queue was full or closed, the store refused, or its breaker was open. */
   dropped: number
 }
 
@@ -40,9 +40,10 @@ export class Far {
   readonly counters: FarCounters = { found: 0, written: 0, dropped: 0 }
   readonly #store: Store
   readonly #options: FarOptions
-  #queue: Job[] = []
+  readonly #queue: Job[] = []
   #queuedBytes = 0
   readonly #writing = new Set<Promise<void>>()
+  #isClosed = false
 
   constructor(store: Store, options: FarOptions) {
     this.#store = store
@@ -69,7 +70,8 @@ export class Far {
   enqueue(key: Key, entry: Entry): Promise<boolean> {
     const bytes = measure(entry.pane)
     const { guard, maxQueuedBytes } = this.#options
-    if (!guard.breaker.isAdmitting || this.#queuedBytes + bytes > maxQueuedBytes) {
+    const isFull = this.#queuedBytes + bytes > maxQueuedBytes
+    if (isFull || this.#isClosed || !guard.breaker.isAdmitting) {
       this.counters.dropped++
       return Promise.resolve(false)
     }
@@ -95,10 +97,7 @@ export class Far {
 
   /** Removes a key's buckets from the queue; waits for writes in progress, unless they are slow. */
   async forget(key: Key, interval: Interval, fetchedUntil?: EpochMs): Promise<void> {
-    const waiting = this.#queue
-    this.#queue = []
-    this.#queuedBytes = 0
-    for (const job of waiting) {
+    for (const job of this.#takeAll()) {
       if (job.key === key) this.#requeueRest(job, cutOut([job.entry.pane], interval, fetchedUntil))
       else this.#requeue(job)
     }
@@ -109,6 +108,18 @@ export class Far {
   async idle(): Promise<void> {
     do await Promise.all(this.#writing)
     while (this.#writing.size > 0)
+  }
+
+  /** Takes no more panes, and drops those that have not been written after the time that one write may take. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#options.guard.wait(this.idle(), undefined, 'write')
+    for (const job of this.#takeAll()) this.#settle(job, false)
+  }
+
+  #takeAll(): Job[] {
+    this.#queuedBytes = 0
+    return this.#queue.splice(0)
   }
 
   #requeue(job: Job): void {
@@ -137,8 +148,11 @@ export class Far {
     }
   }
 
-  async #write({ key, entry, settle }: Job): Promise<void> {
-    const isWritten = await this.ask((store) => store.write(key, entry), false, 'write')
+  async #write(job: Job): Promise<void> {
+    this.#settle(job, await this.ask((store) => store.write(job.key, job.entry), false, 'write'))
+  }
+
+  #settle({ settle }: Job, isWritten: boolean): void {
     if (isWritten) this.counters.written++
     else this.counters.dropped++
     settle(isWritten)

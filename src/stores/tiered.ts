@@ -49,7 +49,7 @@ export interface TieredStore extends Store {
   farFigures(): StoreFigures
   /** Resolves when all writes so far have reached the far store or were dropped. */
   idle(): Promise<void>
-  /** Closes the far store alone: others use the near one. */
+  /** Closes the far store alone, within the time of one write: others use the near one. */
   closeFar(): Promise<void>
 }
 
@@ -204,7 +204,7 @@ class Tiered implements TieredStore {
   async closeFar(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    await this.#far.idle()
+    await this.#far.close()
     await this.#farStore.close()
   }
 

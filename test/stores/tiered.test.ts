@@ -259,6 +259,24 @@ test('a claim waits in a slow queue no longer than a write may take', async () =
   assert.deepEqual([store.far.written, store.far.dropped], [40, 0])
 })
 
+test('closing takes no longer than a write may take: the panes still queued are dropped', async () => {
+  const { clock, far, store } = await slowRig(800, 400)
+  const shared = store.share(keyNumber(400), hour, true)
+  const began = clock.elapsed()
+  let closedAfter = Number.NaN
+  far.close = () => {
+    closedAfter = clock.elapsed() - began
+  }
+  void store.closeFar()
+  await clock.advance(1000)
+  assert.equal(closedAfter, 1000)
+  assert.equal(store.farFigures().queuedBytes, 0)
+  store.write(keyNumber(1), entryOf(1, hour, clock.now()))
+  await clock.advance(1000)
+  await store.idle()
+  assert.deepEqual([await shared, store.far.written, store.far.dropped], [false, 16, 385])
+})
+
 test('a far store that hangs at writes is left alone after a while, and delays its closing no longer', async () => {
   const { clock, far, store } = rig({ farTimeoutMs: 100 })
   far.write = () => new Promise(() => {})
