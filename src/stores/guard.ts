@@ -44,7 +44,7 @@ export class StoreGuard {
     if (breaker.state === 'closed') return undefined
     const next =
       breaker.state === 'open' ? `in ${(breaker.opensForMs / 1000).toFixed(1)} s` : 'with the next operation'
-    const detail = `The store failed or took longer than ${this.#options.timeoutMs} ms (${this.#lastFailure}). Requests go on without it; it is tried again ${next}.`
+    const detail = `The store ${this.#lastFailure}. Requests go on without it; it is tried again ${next}.`
     return { state: 'open', trouble: 'failing', detail }
   }
 
@@ -73,7 +73,7 @@ export class StoreGuard {
       return value
     }
     const failed = (error: unknown): never => {
-      this.#note(error)
+      this.#note(error, timeoutMs)
       settle(false)
       throw error
     }
@@ -98,9 +98,10 @@ export class StoreGuard {
     this.#options.onTrouble?.(this.trouble)
   }
 
-  #note(error: unknown): void {
+  #note(error: unknown, timeoutMs: number): void {
     this.failures++
-    this.#lastFailure = withoutSecrets(String(error instanceof Error ? error.message : error)).slice(0, 200)
+    const message = withoutSecrets(String(error instanceof Error ? error.message : error)).slice(0, 200)
+    this.#lastFailure = `failed or took longer than ${timeoutMs} ms (${message})`
   }
 }
 

@@ -291,6 +291,24 @@ test('a far store that hangs at writes is left alone after a while, and delays i
   assert.equal(store.far.written, 0)
 })
 
+test('the trouble of a store tells the limit of the operation that failed', async () => {
+  const { clock, far, store } = rig({ farTimeoutMs: 100 })
+  far.write = () => new Promise(() => {})
+  far.read = async () => undefined
+  for (let n = 1; n <= 3; n++) {
+    for (let i = 0; i < 2; i++) await store.read(keyNumber(n), hour)
+    store.write(keyNumber(n), entryOf(n, hour, clock.now()))
+  }
+  await clock.advance(1000)
+  assert.match(store.farFigures().health?.detail ?? '', /took longer than 1000 ms/)
+  far.read = () => new Promise(() => {})
+  await clock.advance(2000)
+  const read = store.read(keyNumber(9), hour)
+  await clock.advance(100)
+  await read
+  assert.match(store.farFigures().health?.detail ?? '', /took longer than 100 ms/)
+})
+
 test('a far store that throws or rejects on everything is not noticed', async () => {
   for (const fail of [() => Promise.reject(new Error('broken')), () => assert.fail('broken')]) {
     const clock = fakeClock()
