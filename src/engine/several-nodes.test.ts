@@ -1,8 +1,9 @@
 /** Nodes that share a far store act as one towards the database; their cost to it, and the effect of faults. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EngineRig, minuteMs, type Served } from '../testing/engine-rig.ts'
-import { FleetRig } from '../testing/fleet-rig.ts'
+import type { Store } from '../stores/store.ts'
+import { EngineRig, minuteMs, type Served, sharedStore, storeWith } from '../testing/engine-rig.ts'
+import { type FleetOptions, FleetRig } from '../testing/fleet-rig.ts'
 import { seededRandom } from '../testing/random.ts'
 import { usualLeaseMs } from './cell-claims.ts'
 
@@ -18,6 +19,7 @@ interface Case {
   readonly isShared: boolean
   readonly lagMs: number
   readonly failures?: () => number
+  readonly newStore?: FleetOptions['newStore']
 }
 
 interface Result {
@@ -28,8 +30,10 @@ interface Result {
   readonly farHits: readonly number[]
 }
 
-async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number): Promise<Result> {
-  const fleet = new FleetRig({ nodes, seed, ...(failures && { network: { failures } }) })
+async function simulate({ nodes, isShared, lagMs, ...store }: Case, seed: number): Promise<Result> {
+  const { failures, newStore } = store
+  const network = failures && { network: { failures } }
+  const fleet = new FleetRig({ nodes, seed, ...network, ...(newStore && { newStore }) })
   const { clock, database } = fleet
   const apart = isShared ? undefined : fleet.nodes.map(() => new EngineRig({ clock, database }))
   const engines = apart ?? fleet.nodes
@@ -64,6 +68,12 @@ async function simulate({ nodes, isShared, lagMs, failures }: Case, seed: number
   return { ...tally, queries, farHits }
 }
 
+/** A store that all nodes share, and that has panes only: there are no claims. */
+function withoutCells(): NonNullable<FleetOptions['newStore']> {
+  let shared: Store | undefined
+  return (clock) => (shared ??= storeWith(sharedStore(clock), {}))
+}
+
 const seeds = [1, 3]
 // Before the first test is registered: from then on the runner follows every promise, which costs ten times as much.
 const results = new Map<string, readonly Result[]>()
@@ -77,6 +87,7 @@ for (const lagMs of [0, 300]) {
     }
   }
 }
+const unclaimed = await simulate({ nodes: 4, isShared: true, lagMs: 300, newStore: withoutCells() }, 1)
 const failing = await simulate({ nodes: 4, isShared: true, lagMs: 300, failures: () => 0.1 }, 1)
 
 const queriesOf = (name: string): number => results.get(name)!.reduce((sum, { queries }) => sum + queries, 0)
@@ -106,6 +117,25 @@ test('a store that fails now and then: no wrong answer, and no more queries than
   assert.equal(failing.wrong, 0)
   assert.equal(failing.served, results.get('4 shared 300')![0]!.served)
   assert.ok(failing.queries <= apart.queries, `${failing.queries} of ${apart.queries}`)
+})
+
+test('a store without cells: no wrong answer, and no more queries than nodes that know nothing of each other', (t) => {
+  const apart = results.get('4 apart 300')![0]!
+  t.diagnostic(`${unclaimed.queries} queries, apart ${apart.queries}`)
+  assert.equal(unclaimed.wrong, 0)
+  assert.equal(unclaimed.served, apart.served)
+  assert.ok(unclaimed.queries <= apart.queries, `${unclaimed.queries} of ${apart.queries}`)
+  for (const hits of unclaimed.farHits) assert.ok(hits > 0, 'its panes are used')
+})
+
+test('a store without cells: requests at the same moment cause one query per node', async () => {
+  const fleet = new FleetRig({ nodes: 4, newStore: withoutCells() })
+  assert.ok(fleet.nodes.every(({ claims, tiered }) => claims === undefined && tiered !== undefined))
+  fleet.database.lagMs = 500
+  const all = fleet.nodes.flatMap((node) => [node.ask(30), node.ask(30), node.ask(30)])
+  await fleet.clock.advance(2000)
+  for (const { text } of await Promise.all(all)) assert.equal(text, fleet.truth(30))
+  assert.equal(fleet.database.asked.length, 4)
 })
 
 test('nodes with a request at the same moment cause one query, even for a shape never seen before', async () => {
