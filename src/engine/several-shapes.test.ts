@@ -54,9 +54,9 @@ async function openBoards(nodes: number, panels: number): Promise<Result> {
   return { ...wall.tally, queries: database.asked.length }
 }
 
-/** Boards that refresh themselves at nearly the same time. */
-async function keepBoards(nodes: number, panels: number): Promise<Result> {
-  const wall = new Wall(nodes, panels)
+/** Boards that refresh themselves: at nearly the same time, or as the panes of the one before are written. */
+async function keepBoards(nodes: number, apartMs: number): Promise<Result> {
+  const wall = new Wall(nodes, 100)
   const { clock, database } = wall.fleet
   let isOver = false
   for (let board = 0; board < boards; board++) {
@@ -65,7 +65,7 @@ async function keepBoards(nodes: number, panels: number): Promise<Result> {
       wall.show(board)
       clock.after(refreshMs, refresh)
     }
-    clock.after(1000 + board * 60, refresh)
+    clock.after(1000 + board * apartMs, refresh)
   }
   await clock.advance(minuteMs)
   database.asked.length = 0
@@ -81,7 +81,12 @@ async function keepBoards(nodes: number, panels: number): Promise<Result> {
 const results: (readonly [string, Result, Result])[] = []
 for (const panels of [60, 100, 200])
   results.push([`${panels} panels, opened`, await openBoards(1, panels), await openBoards(boards, panels)])
-results.push(['100 panels, refreshed', await keepBoards(1, 100), await keepBoards(boards, 100)])
+for (const apartMs of [60, 500])
+  results.push([
+    `100 panels, refreshed ${apartMs} ms apart`,
+    await keepBoards(1, apartMs),
+    await keepBoards(boards, apartMs),
+  ])
 
 for (const [name, one, several] of results) {
   test(`${name}: ${boards} nodes send at most 1.2 times the queries of one node with all boards`, (t) => {
