@@ -13,11 +13,11 @@ export const allOf = <T>(values: readonly MaybePromise<T>[]): MaybePromise<reado
   values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly T[])
 
 /** `otherwise` stands in where the action throws or rejects. */
-export function orElse<T>(action: () => MaybePromise<T>, otherwise: () => T): MaybePromise<T> {
+export function orElse<T>(action: () => MaybePromise<T>, otherwise: (error: unknown) => T): MaybePromise<T> {
   try {
     const value = action()
     return value instanceof Promise ? value.catch(otherwise) : value
-  } catch {
-    return otherwise()
+  } catch (error) {
+    return otherwise(error)
   }
 }

@@ -29,25 +29,22 @@ interface Job {
   begun?: PromiseWithResolvers<void>
 }
 
-export interface FarOptions {
-  readonly guard: StoreGuard
-  readonly maxQueuedBytes: number
-}
-
 const writesAtOnce = 8
 
 export class Far {
   readonly counters: FarCounters = { found: 0, written: 0, dropped: 0 }
   readonly #store: Store
-  readonly #options: FarOptions
+  readonly #guard: StoreGuard
+  readonly #maxQueuedBytes: number
   readonly #queue: Job[] = []
   #queuedBytes = 0
   readonly #writing = new Set<Promise<void>>()
   #isClosed = false
 
-  constructor(store: Store, options: FarOptions) {
+  constructor(store: Store, guard: StoreGuard, maxQueuedBytes: number) {
     this.#store = store
-    this.#options = options
+    this.#guard = guard
+    this.#maxQueuedBytes = maxQueuedBytes
   }
 
   get queuedBytes(): number {
@@ -61,17 +58,15 @@ export class Far {
     kind: StoreOperation = 'read',
   ): MaybePromise<T> {
     return orElse(
-      () => this.#options.guard.run(kind, () => operation(this.#store)),
+      () => this.#guard.run(kind, () => operation(this.#store)),
       () => otherwise,
     )
   }
 
   /** Resolves to whether the store has it, once that is decided. */
   enqueue(key: Key, entry: Entry): Promise<boolean> {
-    const bytes = measure(entry.pane)
-    const { guard, maxQueuedBytes } = this.#options
-    const isFull = this.#queuedBytes + bytes > maxQueuedBytes
-    if (isFull || this.#isClosed || !guard.breaker.isAdmitting) {
+    const isFull = this.#queuedBytes + measure(entry.pane) > this.#maxQueuedBytes
+    if (isFull || this.#isClosed || !this.#guard.breaker.isAdmitting) {
       this.counters.dropped++
       return Promise.resolve(false)
     }
@@ -90,9 +85,8 @@ export class Far {
     const own = this.#queue.filter((job) => job.key === key)
     for (const job of own) job.begun ??= Promise.withResolvers()
     this.#queue.sort((one, other) => Number(other.begun !== undefined) - Number(one.begun !== undefined))
-    const { guard } = this.#options
-    await guard.wait(Promise.race([own.at(-1)?.begun?.promise, written]), undefined, 'write')
-    return guard.wait(written, false)
+    await this.#guard.wait(Promise.race([own.at(-1)?.begun?.promise, written]), undefined, 'write')
+    return this.#guard.wait(written, false)
   }
 
   /** Removes a key's buckets from the queue; waits for writes in progress, unless they are slow. */
@@ -101,7 +95,7 @@ export class Far {
       if (job.key === key) this.#requeueRest(job, cutOut([job.entry.pane], interval, fetchedUntil))
       else this.#requeue(job)
     }
-    await this.#options.guard.wait(Promise.all(this.#writing), undefined)
+    await this.#guard.wait(Promise.all(this.#writing), undefined)
   }
 
   /** Resolves when nothing waits any more. */
@@ -113,7 +107,7 @@ export class Far {
   /** Takes no more panes, and drops those that have not been written after the time that one write may take. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#options.guard.wait(this.idle(), undefined, 'write')
+    await this.#guard.wait(this.idle(), undefined, 'write')
     for (const job of this.#takeAll()) this.#settle(job, false)
   }
 

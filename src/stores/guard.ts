@@ -5,12 +5,12 @@
  */
 import type { Clock } from '../core/clock.ts'
 import { inTime } from '../core/deadline.ts'
+import { andThen, type MaybePromise, orElse } from '../core/maybe.ts'
 import { withoutSecrets } from '../core/secrets.ts'
 import { Breaker } from './breaker.ts'
 import type { Cells } from './cells.ts'
 import { cellsThrough } from './cells-through.ts'
 import type { StoreCondition, StoreOperation } from './figures.ts'
-import type { MaybePromise } from './store.ts'
 
 export interface StoreGuardOptions {
   readonly clock: Clock
@@ -77,14 +77,8 @@ export class StoreGuard {
       settle(false)
       throw error
     }
-    let pending: MaybePromise<T>
-    try {
-      pending = operation()
-    } catch (error) {
-      return failed(error)
-    }
-    if (!(pending instanceof Promise)) return succeeded(pending)
-    return inTime(pending, clock, timeoutMs).then(succeeded, failed)
+    const inBudget = orElse(() => inTime(operation(), clock, timeoutMs), failed)
+    return andThen(inBudget, succeeded)
   }
 
   #limitOf(kind: StoreOperation): number {

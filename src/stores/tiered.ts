@@ -10,7 +10,7 @@ import { hullOf, type Interval, type Intervals, intersectAll } from '../core/int
 import type { Key } from '../core/key.ts'
 import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import { Far, type FarCounters } from './far-queue.ts'
-import type { StoreFigures, StoreOperation } from './figures.ts'
+import type { StoreFigures } from './figures.ts'
 import { StoreGuard } from './guard.ts'
 import { type Comparison, Notices } from './notices.ts'
 import { Outbound } from './outbound.ts'
@@ -25,9 +25,7 @@ export interface TieredStoreOptions {
   /** Answers at once. */
   readonly near: Store
   readonly far: Store
-  /** The longest that a request waits for the far store; 250 ms by default. */
-  readonly farTimeoutMs?: number
-  /** The far store's guard, where others use the store as well; one of its own by default. */
+  /** The far store's guard, where others use the store as well; by default one of its own, of 250 ms. */
   readonly guard?: StoreGuard
   /** Whether the content of the far store may be used now: its marks are known. Always, by default. */
   readonly isTrusted?: () => boolean
@@ -37,8 +35,6 @@ export interface TieredStoreOptions {
   readonly bigBytes?: number
   /** Buckets that another node has fetched anew are noticed within twice this time; a minute by default. */
   readonly noticeMs?: number
-  /** Called with the duration of each operation of the far store, where the guard is the tier's own. */
-  readonly onOperation?: (operation: StoreOperation, ms: number) => void
 }
 
 export interface TieredStore extends Store {
@@ -82,15 +78,14 @@ class Tiered implements TieredStore {
   #isClosed = false
 
   constructor(options: TieredStoreOptions) {
-    const { clock, near, far, farTimeoutMs = 250, maxQueuedBytes = 32 * 1024 * 1024, onOperation } = options
+    const { clock, near, far, maxQueuedBytes = 32 * 1024 * 1024, bigBytes = 8 * 1024 * 1024 } = options
     this.name = `${near.name}+${far.name}`
     this.#clock = clock
     this.#near = near
     this.#farStore = far
-    this.#guard = options.guard ?? new StoreGuard({ clock, timeoutMs: farTimeoutMs, onOperation })
+    this.#guard = options.guard ?? new StoreGuard({ clock, timeoutMs: 250 })
     this.#isTrusted = options.isTrusted ?? (() => true)
-    this.#far = new Far(far, { guard: this.#guard, maxQueuedBytes })
-    const { bigBytes = 8 * 1024 * 1024 } = options
+    this.#far = new Far(far, this.#guard, maxQueuedBytes)
     this.#outbound = new Outbound({ clock, near, far: this.#far, bigBytes })
     if (far.hasNews !== undefined) {
       const areAnnounced = far.onNews?.((key, interval) => this.#notices?.announce(key, interval)) ?? false

@@ -7,6 +7,7 @@ import { settingsOf } from '../../src/config/settings.ts'
 import { Budget } from '../../src/core/budget.ts'
 import { type FarStore, Tiers } from '../../src/proxy/assembly/tiers.ts'
 import type { StoreOperation } from '../../src/stores/figures.ts'
+import { StoreGuard } from '../../src/stores/guard.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { tieredStore } from '../../src/stores/tiered.ts'
@@ -65,7 +66,8 @@ test('a far store that fails is open until a probe succeeds, and its operations 
   const operations: [StoreOperation, number][] = []
   const far: Store = { ...plain(memory(clock)), read: () => new Promise(() => {}) }
   const onOperation = (operation: StoreOperation, ms: number) => void operations.push([operation, ms])
-  const store = tieredStore({ clock, near: memory(clock), far, farTimeoutMs: 100, onOperation })
+  const guard = new StoreGuard({ clock, timeoutMs: 100, onOperation })
+  const store = tieredStore({ clock, near: memory(clock), far, guard })
   assert.deepEqual(store.farFigures().health, { state: 'ok' })
   for (let n = 0; n < 3; n++) {
     store.seen!(keyNumber(0))

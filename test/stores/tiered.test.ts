@@ -4,6 +4,7 @@ import { Budget } from '../../src/core/budget.ts'
 import { pause } from '../../src/core/clock.ts'
 import type { Key } from '../../src/core/key.ts'
 import { clockOf } from '../../src/core/pane.ts'
+import { StoreGuard } from '../../src/stores/guard.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import type { Found, Store } from '../../src/stores/store.ts'
 import { type TieredStoreOptions, tieredStore } from '../../src/stores/tiered.ts'
@@ -43,11 +44,12 @@ function remote(inner: Store): Store & { calls: Calls } {
   }
 }
 
-function rig(given: Partial<TieredStoreOptions> = {}) {
+function rig(given: Partial<TieredStoreOptions> = {}, timeoutMs = 250) {
   const clock = fakeClock()
   const inner = memory(clock)
   const far = remote(inner)
-  const store = tieredStore({ clock, near: memory(clock), far, ...given })
+  const guard = new StoreGuard({ clock, timeoutMs })
+  const store = tieredStore({ clock, near: memory(clock), far, guard, ...given })
   return { clock, inner, far, store }
 }
 
@@ -191,7 +193,8 @@ test('big ones need more sightings', async () => {
 test('a far store that is silent delays a read by its time limit, then not at all', async () => {
   const clock = fakeClock()
   const silent: Store = { ...remote(memory(clock)), read: () => new Promise(() => {}) }
-  const store = tieredStore({ clock, near: memory(clock), far: silent, farTimeoutMs: 100 })
+  const guard = new StoreGuard({ clock, timeoutMs: 100 })
+  const store = tieredStore({ clock, near: memory(clock), far: silent, guard })
   store.write(keyNumber(1), entryOf(1, { from: 0, to: 30 }, clock.now()))
   for (let i = 0; i < 3; i++) {
     const pending = store.read(keyNumber(10 + i), hour)
@@ -210,7 +213,7 @@ test('a far store that is silent delays a read by its time limit, then not at al
 
 /** A rig whose writes take so long and succeed; so many keys are on their way to the far store, or in its queue. */
 async function slowRig(writeMs: number, keys: number) {
-  const made = rig({ farTimeoutMs: 100 })
+  const made = rig({}, 100)
   const { clock, far, store } = made
   const { write } = far
   far.write = async (key, entry) => {
@@ -278,7 +281,7 @@ test('closing takes no longer than a write may take: the panes still queued are 
 })
 
 test('a far store that hangs at writes is left alone after a while, and delays its closing no longer', async () => {
-  const { clock, far, store } = rig({ farTimeoutMs: 100 })
+  const { clock, far, store } = rig({}, 100)
   far.write = () => new Promise(() => {})
   for (let n = 1; n <= 20; n++) {
     for (let i = 0; i < 2; i++) await look(store, keyNumber(n))
@@ -292,7 +295,7 @@ test('a far store that hangs at writes is left alone after a while, and delays i
 })
 
 test('the trouble of a store tells the limit of the operation that failed', async () => {
-  const { clock, far, store } = rig({ farTimeoutMs: 100 })
+  const { clock, far, store } = rig({}, 100)
   far.write = () => new Promise(() => {})
   far.read = async () => undefined
   for (let n = 1; n <= 3; n++) {
@@ -412,7 +415,8 @@ test('a peek sees both, bucket by bucket the newer, and leaves no trace', async 
 test('a peek goes on without a far store that fails, is silent, or is left alone', async () => {
   const clock = fakeClock()
   const silent: Store = { ...remote(memory(clock)), read: () => new Promise(() => {}) }
-  const store = tieredStore({ clock, near: memory(clock), far: silent, farTimeoutMs: 100 })
+  const guard = new StoreGuard({ clock, timeoutMs: 100 })
+  const store = tieredStore({ clock, near: memory(clock), far: silent, guard })
   store.write(keyNumber(1), entryOf(1, { from: 0, to: 30 }, clock.now()))
   for (let i = 0; i < 3; i++) {
     const pending = store.peek!(keyNumber(1), hour)
