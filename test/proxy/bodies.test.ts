@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { scheduler } from 'node:timers/promises'
-import { type RawClient, rawClient } from './client.ts'
+import { GatheredMessage, StreamedMessage } from '../../src/proxy/front/body.ts'
+import { ask, outcomeOf, type RawClient, rawClient } from './client.ts'
 import { matrixFor, rangeSearch } from './matrix.ts'
-import { oldRange, startBoth } from './setup.ts'
+import { oldRange, runtime, startBoth, switchedOff } from './setup.ts'
 
 const form = 'Content-Type: application/x-www-form-urlencoded\r\n'
 const head = `POST /api/v1/query_range HTTP/1.1\r\nHost: h\r\n${form}`
@@ -93,4 +94,17 @@ test('unused bytes of a query are not kept for the next: a connection is used ag
   }
   assert.equal(budget.used, before)
   for (const each of [client, fresh]) each.socket.destroy()
+})
+
+/** Otherwise the other tests of the proxy say nothing about a piece that is switched off, or about one that is on. */
+test('the body of a request of these tests is read by the piece that they run with', async (t) => {
+  const gathered = t.mock.method(GatheredMessage.prototype, 'gather').mock
+  const streamed = t.mock.method(StreamedMessage.prototype, 'gather').mock
+  const { url } = await startBoth(t)
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  const asked = await ask(url, '/api/v1/query_range', { method: 'POST', headers, body: bodies[0]! })
+  assert.equal(outcomeOf(asked), 'miss/absent')
+  const isByShortcut = process.env[switchedOff] === 'writeQueue'
+  assert.equal(gathered.callCount(), runtime.pushedBodies && !isByShortcut ? 1 : 0)
+  assert.equal(streamed.callCount(), runtime.pushedBodies ? 0 : 1)
 })
