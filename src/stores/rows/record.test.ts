@@ -23,6 +23,10 @@ test('a record is read back', () => {
   assert.deepEqual(decodeRecord(encodeRecord(endless)), endless)
 })
 
+test('the headers of a record are frozen: all hits of its key get the same list', () => {
+  assert.ok(Object.isFrozen(decodeRecord(encodeRecord(record))!.shape.headers))
+})
+
 test('the bytes of a record equal those of earlier releases, in whatever order its members are given', () => {
   const { changed, ...rest } = record
   const text =

@@ -31,12 +31,13 @@ export function decodeRecord(bytes: Buffer): KeyRecord | undefined {
 /**
  * A shape record from parsed JSON. JSON has no infinity, and records of earlier versions have fewer members: missing
  * members get the most cautious value. Returns undefined where the grid is unknown here, such as one in a time zone
- * that this runtime does not have.
+ * that this runtime does not have. The headers are frozen: every hit gets the same list.
  */
 export function revivedShape(parsed: ShapeRecord): ShapeRecord | undefined {
   const { query = '', knowsAllSources = false, lookbackMs, ...shape } = parsed
   const grid = readGrid(shape.grid)
   if (grid === undefined) return undefined
+  Object.freeze(shape.headers)
   return { ...shape, grid, query, knowsAllSources, lookbackMs: lookbackMs ?? Number.POSITIVE_INFINITY }
 }
 

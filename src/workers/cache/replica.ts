@@ -159,7 +159,7 @@ export class Replica {
     const { interval } = wanted
     const reply = await this.#request((ask) => ({ kind: 'read', ask, store, key, ...wanted }))
     if (reply.kind !== 'found' || reply.isHeld || reply.shape === undefined) return this.look(key, interval)
-    return { panes: this.#bodiesOf(reply.panes, []), shape: reply.shape }
+    return { panes: this.#bodiesOf(reply.panes, []), shape: frozen(reply.shape) }
   }
 
   #request(message: (ask: number) => ToMainThread): Promise<Reply> {
@@ -179,7 +179,7 @@ export class Replica {
     if (slot === undefined) this.#held.delete(key)
     else {
       const { revision, panes, shape } = slot
-      this.#held.set(key, { revision, panes: this.#bodiesOf(panes, known), shape })
+      this.#held.set(key, { revision, panes: this.#bodiesOf(panes, known), shape: frozen(shape) })
     }
   }
 
@@ -224,4 +224,10 @@ export class Replica {
     for (const [store, keys] of this.#used) this.#options.send({ kind: 'used', store, keys: [...keys] })
     this.#used.clear()
   }
+}
+
+/** Every hit gets the same headers, and a copy from another thread is not frozen. */
+function frozen(shape: ShapeRecord): ShapeRecord {
+  Object.freeze(shape.headers)
+  return shape
 }

@@ -83,6 +83,17 @@ for (const [name, trouble] of Object.entries(troubles)) {
   })
 }
 
+test('the headers that came from another thread are frozen: all hits of a key get the same list', async () => {
+  const rig = new ReplicaRig(2)
+  const [writer, reader] = rig.replicas.map(({ replica }) => replica)
+  const interval = { from: 0, to: 5 }
+  writer!.write('', 'a', { pane: paneOf('a', interval, 999_000), shape: shapeOf('a') })
+  const asked = Promise.resolve(reader!.store('').read('a', interval))
+  await rig.settle()
+  for (const found of [await asked, writer!.look('a', interval), reader!.look('a', interval)])
+    assert.ok(Object.isFrozen(found!.shape.headers))
+})
+
 test('threads hold nothing that the main thread has compressed, and get it back at a read', async () => {
   for (const longestNow of [0, 2 ** 20]) {
     const packer = new SlowPacker(longestNow)
