@@ -9,14 +9,14 @@
  */
 import type { EpochMs } from './clock.ts'
 
-export interface Limits {
+export interface LifetimeLimits {
   /** Whole seconds after the fetch, at least 1; infinite where the database sets no limit. */
   readonly seconds: number
   /** Once it is no longer fresh it may not be served, not even in an outage. */
   readonly mustRevalidate: boolean
 }
 
-export const noLimits: Limits = { seconds: Number.POSITIVE_INFINITY, mustRevalidate: false }
+export const noLimits: LifetimeLimits = { seconds: Number.POSITIVE_INFINITY, mustRevalidate: false }
 
 /** Fractions are multiples of this: exact in a double until the year 2109. */
 const steps = 2048
@@ -25,7 +25,7 @@ const steps = 2048
  * The clock of a response that was requested at `fetchedAt`; fractions of a millisecond, which some clocks have, are
  * dropped.
  */
-export function clockWith(fetchedAt: EpochMs, { seconds, mustRevalidate }: Limits): EpochMs {
+export function clockWith(fetchedAt: EpochMs, { seconds, mustRevalidate }: LifetimeLimits): EpochMs {
   const level = seconds === Number.POSITIVE_INFINITY ? 0 : levelOf(seconds)
   return Math.floor(fetchedAt) - (2 * level + (mustRevalidate ? 1 : 0)) / steps
 }

@@ -30,7 +30,7 @@ const lookbackMs = 300_000
 
 export const stepsOf = ({ start, end, stepMs }: Range): number => Math.floor((end - start) / stepMs) + 1
 
-export function evaluate(metrics: Metrics, query: VectorQuery, { range, knownAt }: Asked): Matrix {
+export function evaluate(metrics: Metrics, query: VectorQuery, { range, knownAt }: AskedRange): Matrix {
   const steps = stepsOf(range)
   const reach = query.rangeFunction?.windowMs ?? lookbackMs
   const rows = selected(metrics, query, { from: range.start - reach, to: range.end }).map((series) => ({
@@ -51,7 +51,7 @@ export function evaluate(metrics: Metrics, query: VectorQuery, { range, knownAt 
 
 const countOf = (values: Float64Array): number => values.filter((value) => !Number.isNaN(value)).length
 
-export interface Asked {
+export interface AskedRange {
   readonly range: Range
   readonly knownAt: EpochMs
 }
@@ -74,7 +74,7 @@ const labelValue = (labels: readonly Label[], name: string): string =>
 function valuesOf(
   series: Series,
   rangeFunction: RangeFunction | undefined,
-  { range, knownAt }: Asked,
+  { range, knownAt }: AskedRange,
 ): Float64Array {
   const values = new Float64Array(stepsOf(range)).fill(Number.NaN)
   const { from, to } = series.source

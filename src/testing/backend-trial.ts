@@ -162,7 +162,7 @@ export class Round<Query> {
     return target
   }
 
-  isSame(actual: Buffer, expected: Buffer): void {
+  expectSame(actual: Buffer, expected: Buffer): void {
     const form = this.#suite.laws.canonical ?? ((answer: Buffer) => answer)
     const [got, wanted] = [actual, expected].map((answer) => Buffer.from(form(answer)))
     // The texts are compared only to be shown: they are not the bytes.
@@ -229,7 +229,7 @@ export class Round<Query> {
     for (const sink of sinks) {
       const result = sink.end(fetchedAt, { headers: [], trailers: [] })
       assert.ok(!('unusable' in result))
-      this.isSame(this.compose(result.panes), this.bytes)
+      this.expectSame(this.compose(result.panes), this.bytes)
     }
   }
 

@@ -23,7 +23,7 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
     })
 
   law('recompose after decompose is the identity, however the bytes arrive', (round) => {
-    for (const chunks of round.chunkings()) round.isSame(round.compose(round.cut(chunks)), round.bytes)
+    for (const chunks of round.chunkings()) round.expectSame(round.compose(round.cut(chunks)), round.bytes)
   })
   law('whole buckets and edges are runs, no bucket is both, and they reach over the window', (round) => {
     checkRuns(round.own)
@@ -42,25 +42,25 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
   law('a sink keeps no chunk, and two sinks share nothing', (round) => round.interleave())
   law('the answer over A and B is the recomposition of both, joined or not', (round) => {
     const parts = round.mixture()
-    round.isSame(round.compose(parts), round.bytes)
-    round.isSame(round.compose(joinNeighbours(parts)), round.bytes)
+    round.expectSame(round.compose(parts), round.bytes)
+    round.expectSame(round.compose(joinNeighbours(parts)), round.bytes)
     const [first, second, ...others] = parts
     if (second !== undefined && others.length > 0)
-      round.isSame(round.compose([...joinNeighbours([first!, second]), ...others]), round.bytes)
+      round.expectSame(round.compose([...joinNeighbours([first!, second]), ...others]), round.bytes)
   })
   law('the client’s own request gets the database’s answer', (round) => {
-    round.isSame(round.compose(round.panes, round.own), round.direct)
-    round.isSame(round.compose(round.mixture(), round.own), round.direct)
+    round.expectSame(round.compose(round.panes, round.own), round.direct)
+    round.expectSame(round.compose(round.mixture(), round.own), round.direct)
   })
   law('a slice of an answer is the answer about the slice', (round) => {
     const { panes } = round
     const slices = round.intervals().map((part) => slice(panes.find((pane) => contains(pane, part))!, part))
     for (const part of slices) {
       const about = [spanOf(part)]
-      round.isSame(round.compose([part], round.narrowed(about)), round.answer(about))
-      round.isSame(round.compose([join([part])], round.narrowed(about)), round.answer(about))
+      round.expectSame(round.compose([part], round.narrowed(about)), round.answer(about))
+      round.expectSame(round.compose([join([part])], round.narrowed(about)), round.answer(about))
     }
-    round.isSame(round.compose(joinNeighbours(slices)), round.bytes)
+    round.expectSame(round.compose(joinNeighbours(slices)), round.bytes)
   })
   law('the measured length is the written length', (round) => round.measures())
   law('a narrowed request has the same shape on the same grid and exactly the intervals', (round) => {
@@ -83,7 +83,7 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
     for (let i = 0; i < 20; i++) {
       const damaged = corrupt(round.random, round.bytes)
       const panes = round.cut([damaged])
-      if (panes !== undefined) round.isSame(round.compose(panes), damaged)
+      if (panes !== undefined) round.expectSame(round.compose(panes), damaged)
     }
   })
   const { executionMembers = [] } = laws.backend.capabilities

@@ -71,7 +71,7 @@ export function testFleet(name: string, storeUrl: StoreUrl): void {
   fleetTest('scale-out and a rolling restart keep the hit rate', async (nodes, t) => {
     const first = await nodes.start('a')
     for (const shape of shapes) await warm(first, pathOf(shape))
-    await isWritten(first, shapes.length)
+    await untilWritten(first, shapes.length)
     const second = await nodes.start('b', 2)
     let late = await missesBeforeHit(second)
     await stop(first)
@@ -118,9 +118,9 @@ export function testFleet(name: string, storeUrl: StoreUrl): void {
     async (nodes) => {
       const [one, two] = [await nodes.start('a'), await nodes.start('b', 2)]
       await warm(one, path)
-      await isWritten(one, 1)
+      await untilWritten(one, 1)
       // Copies in the memory of the other node, too.
-      await isHit(two)
+      await untilHit(two)
       await seesNodes(one, 2)
       const counted = await one.post('/-/purge?dryRun=1', { source: 'up' })
       assert.deepEqual([counted['buckets'], counted['shapes'], counted['dryRun']], [buckets, 1, true])
@@ -145,8 +145,8 @@ export function testFleet(name: string, storeUrl: StoreUrl): void {
     async (nodes) => {
       const [one, two] = [await nodes.start('a'), await nodes.start('b', 2)]
       await warm(one, path)
-      await isWritten(one, 1)
-      await isHit(two)
+      await untilWritten(one, 1)
+      await untilHit(two)
       const isTold = ({ nodes: all }: Status) => all.every(({ requests = {} }) => (requests['hit'] ?? 0) > 0)
       for (const node of [one, two]) {
         const { fleet, nodes: all } = await eventually(() => statusOf(node), isTold)
@@ -175,7 +175,7 @@ async function warm(node: RunningWorkers, at: string): Promise<void> {
 }
 
 /** Another process finds it there when it is written. */
-const isWritten = (node: RunningWorkers, writes: number): Promise<number> =>
+const untilWritten = (node: RunningWorkers, writes: number): Promise<number> =>
   eventually(
     () => operations(node, 'write'),
     (count) => count >= writes,
@@ -208,7 +208,7 @@ async function look(node: RunningWorkers, at = path): Promise<[string, string]> 
 }
 
 /** Waits until a node has the answer, too. */
-const isHit = (node: RunningWorkers): Promise<unknown> =>
+const untilHit = (node: RunningWorkers): Promise<unknown> =>
   eventually(
     () => look(node),
     ([outcome]) => outcome === 'hit',

@@ -8,7 +8,7 @@ import { ask, header, until } from '../proxy/client.ts'
 import { matrixFor, rangePath } from '../proxy/matrix.ts'
 import { prometheusBuildInfo, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { NOW, oldRange } from '../proxy/setup.ts'
-import { reportOf, startShadowHouse } from '../shadow/proxy-rig.ts'
+import { reportOf, startShadowedProxy } from '../shadow/proxy-rig.ts'
 import { bounded } from '../wait.ts'
 
 const MiB = 2 ** 20
@@ -19,7 +19,7 @@ const takesGzip = { 'Accept-Encoding': 'gzip' }
 async function start(t: TestContext, url?: string) {
   const clock = fakeClock(NOW)
   const upstream = await startScriptedUpstream(t)
-  const proxy = await startShadowHouse(t, {
+  const proxy = await startShadowedProxy(t, {
     ...{ upstream: url ?? upstream.url, clock, limits: { maxAnswerBytes: MiB, memoryBytes: 64 * MiB } },
     passTime: () => clock.advance(60_000),
   })

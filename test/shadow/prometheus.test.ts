@@ -8,12 +8,12 @@ import { systemClock } from '../../src/core/clock.ts'
 import { formsFor } from '../fidelity/queries.ts'
 import { runSuite } from '../fidelity/run.ts'
 import { chooseSeed, chooseSize, replayCommand, span, startDatabase } from '../fidelity/setup.ts'
-import { postMode, reportOf, startShadowHouse } from './proxy-rig.ts'
+import { postMode, reportOf, startShadowedProxy } from './proxy-rig.ts'
 
 test('a thousand answers and more: all are the database’s own, all agree with the cache, and it is safe', async (t) => {
   const prometheus = await startDatabase(t)
   if (prometheus === null) return
-  const { url, admin } = await startShadowHouse(t, { upstream: prometheus.url, clock: systemClock })
+  const { url, admin } = await startShadowedProxy(t, { upstream: prometheus.url, clock: systemClock })
   const run = {
     seed: chooseSeed(t),
     span,

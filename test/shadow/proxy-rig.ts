@@ -13,7 +13,7 @@ import { ladder } from '../../src/ttl/ladder.ts'
 import { adminDefaults } from '../admin/proxy-rig.ts'
 import { askPlainly } from '../proxy/client.ts'
 
-export interface ShadowHouse {
+export interface ShadowedProxy {
   readonly url: string
   readonly admin: string
   readonly memory: { readonly used: number }
@@ -61,7 +61,7 @@ export interface ProxyRigOptions {
   readonly passTime?: () => Promise<void>
 }
 
-export async function startShadowHouse(t: TestContext, options: ProxyRigOptions): Promise<ShadowHouse> {
+export async function startShadowedProxy(t: TestContext, options: ProxyRigOptions): Promise<ShadowedProxy> {
   const { clock, upstream, allowsWrites = true } = options
   const telemetry = new Telemetry({
     clock,

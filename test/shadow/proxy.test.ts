@@ -9,7 +9,7 @@ import { bigMatrix, matrix, rangePath, series } from '../proxy/matrix.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { NOW, oldRange } from '../proxy/setup.ts'
 import { sumMetric } from '../servers/metrics-text.ts'
-import { type ProxyRigOptions, postMode, reportOf, settingsOf, startShadowHouse } from './proxy-rig.ts'
+import { type ProxyRigOptions, postMode, reportOf, settingsOf, startShadowedProxy } from './proxy-rig.ts'
 
 const MiB = 2 ** 20
 const range = oldRange(1, 10)
@@ -19,7 +19,7 @@ async function start(t: TestContext, options: Partial<ProxyRigOptions> = {}) {
   const clock = fakeClock(NOW)
   const upstream = await startScriptedUpstream(t)
   const passTime = () => clock.advance(60_000)
-  const proxy = await startShadowHouse(t, { upstream: upstream.url, clock, passTime, ...options })
+  const proxy = await startShadowedProxy(t, { upstream: upstream.url, clock, passTime, ...options })
   /** The findings, once all pending work is done. */
   const report = async () => {
     await clock.advance(0)

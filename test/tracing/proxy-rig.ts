@@ -13,7 +13,7 @@ import { type FakeCollector, startCollector } from './collector.ts'
 
 export const NOW = Date.UTC(2026, 1, 1)
 
-export interface TracedHouse {
+export interface TracedProxy {
   readonly url: string
   readonly clock: FakeClock
   readonly upstream: ScriptedUpstream
@@ -28,7 +28,7 @@ export interface TracedHouse {
 
 const policy = ladder()
 
-export async function startTracedHouse(t: TestContext): Promise<TracedHouse> {
+export async function startTracedProxy(t: TestContext): Promise<TracedProxy> {
   const clock = fakeClock(NOW)
   const [upstream, collector] = [await startScriptedUpstream(t), await startCollector(t)]
   const way = collectorAt({ clock, endpoint: collector.url })
@@ -53,7 +53,7 @@ export async function startTracedHouse(t: TestContext): Promise<TracedHouse> {
       },
     ],
   })
-  const traced: TracedHouse = {
+  const traced: TracedProxy = {
     ...{ url: proxy.url, clock, upstream, collector, exporter, sampleRatio: 1 },
     failures: () => failures,
     async flush() {

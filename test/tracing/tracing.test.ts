@@ -10,7 +10,7 @@ import { ask, outcomeOf, until } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { sent } from '../proxy/scripted-upstream.ts'
 import { attribute } from './collector.ts'
-import { NOW, startTracedHouse } from './proxy-rig.ts'
+import { NOW, startTracedProxy } from './proxy-rig.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const clientSpan = '00f067aa0ba902b7'
@@ -25,7 +25,7 @@ const only = (spans: readonly OtlpSpan[], kind: string): OtlpSpan => {
 }
 
 test("a client's trace goes through Windowpane to the database, and all its spans to the collector", async (t) => {
-  const proxy = await startTracedHouse(t)
+  const proxy = await startTracedProxy(t)
   const miss = await ask(proxy.url, path, { headers: { traceparent, tracestate: 'vendor=1' } })
   assert.equal(outcomeOf(miss), 'miss/absent')
   await proxy.flush()
@@ -51,7 +51,7 @@ test("a client's trace goes through Windowpane to the database, and all its span
 })
 
 test('a hit sends no query, and is a span without a client of its own', async (t) => {
-  const proxy = await startTracedHouse(t)
+  const proxy = await startTracedProxy(t)
   await ask(proxy.url, path, { headers: { traceparent: `00-${traceId}-${clientSpan}-00` } })
   assert.equal(outcomeOf(await ask(proxy.url, path)), 'hit')
   await proxy.flush()
@@ -63,7 +63,7 @@ test('a hit sends no query, and is a span without a client of its own', async (t
 })
 
 test('a request that a client does not sample is forwarded unchanged, and not exported', async (t) => {
-  const proxy = await startTracedHouse(t)
+  const proxy = await startTracedProxy(t)
   const unsampled = `00-${traceId}-${clientSpan}-00`
   await ask(proxy.url, path, { headers: { traceparent: unsampled, tracestate: 'vendor=1' } })
   assert.deepEqual(sent(proxy.upstream.seen[0]!, 'traceparent'), [unsampled])
@@ -71,7 +71,7 @@ test('a request that a client does not sample is forwarded unchanged, and not ex
 })
 
 test('a ratio of nothing traces nothing that clients do not trace', async (t) => {
-  const proxy = await startTracedHouse(t)
+  const proxy = await startTracedProxy(t)
   proxy.sampleRatio = 0
   await ask(proxy.url, path)
   assert.deepEqual(sent(proxy.upstream.seen[0]!, 'traceparent'), [])
@@ -81,7 +81,7 @@ test('a ratio of nothing traces nothing that clients do not trace', async (t) =>
 })
 
 test('a forwarded request is traced too, and a broken traceparent is replaced', async (t) => {
-  const proxy = await startTracedHouse(t)
+  const proxy = await startTracedProxy(t)
   await ask(proxy.url, '/api/v1/labels', { headers: { traceparent: 'garbage', tracestate: 'vendor=1' } })
   await proxy.flush()
   const [server, client] = [only(proxy.collector.spans, 'server'), only(proxy.collector.spans, 'client')]
@@ -92,7 +92,7 @@ test('a forwarded request is traced too, and a broken traceparent is replaced', 
 })
 
 test('a database that breaks off is a failed span of its query and of the request', async (t) => {
-  const proxy = await startTracedHouse(t)
+  const proxy = await startTracedProxy(t)
   proxy.upstream.script = (request) => void request.socket.destroy()
   assert.equal((await ask(proxy.url, path)).status, 502)
   await proxy.flush()
@@ -105,7 +105,7 @@ test('a database that breaks off is a failed span of its query and of the reques
 })
 
 test('a collector that is down, or refuses, is nothing that a client can see', async (t) => {
-  const proxy = await startTracedHouse(t)
+  const proxy = await startTracedProxy(t)
   proxy.collector.status = 400
   assert.equal((await ask(proxy.url, path)).status, 200)
   await proxy.flush()
@@ -125,7 +125,7 @@ test('a collector that is down, or refuses, is nothing that a client can see', a
 })
 
 test('without a listener nothing is traced, and the header of a client is left as it is', async (t) => {
-  const proxy = await startTracedHouse(t)
+  const proxy = await startTracedProxy(t)
   await proxy.exporter.close()
   assert.deepEqual([requestChannel.hasSubscribers, fetchChannel.hasSubscribers], [false, false])
   await ask(proxy.url, path, { headers: { traceparent } })
@@ -137,7 +137,7 @@ test('without a listener nothing is traced, and the header of a client is left a
 })
 
 test('a client that leaves ends the span of the query that was for it alone', async (t) => {
-  const proxy = await startTracedHouse(t)
+  const proxy = await startTracedProxy(t)
   proxy.upstream.script = () => {}
   const gone = new AbortController()
   const asked = proxy.upstream.next()
@@ -152,7 +152,7 @@ test('a client that leaves ends the span of the query that was for it alone', as
 })
 
 test('the page lists every attribute and every channel', async (t) => {
-  const proxy = await startTracedHouse(t)
+  const proxy = await startTracedProxy(t)
   await ask(proxy.url, path)
   proxy.upstream.script = (request) => void request.socket.destroy()
   await ask(proxy.url, '/api/v1/labels')

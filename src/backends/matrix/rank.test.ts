@@ -20,7 +20,7 @@ function rankOf(labels: LabelSet, spelling: Spelling = 'plain'): Buffer {
 
 const sign = (order: number): number => Math.sign(order)
 
-function isSameOrder(a: LabelSet, b: LabelSet): void {
+function assertSameOrder(a: LabelSet, b: LabelSet): void {
   const expected = sign(compareLabels(a, b))
   assert.equal(sign(Buffer.compare(rankOf(a), rankOf(b))), expected)
   assert.equal(sign(Buffer.compare(rankOf(a, 'ascii'), rankOf(b, 'plain'))), expected)
@@ -39,7 +39,7 @@ const labels = fc
   .map((pairs) => pairs.sort((a, b) => Buffer.compare(Buffer.from(a[0]), Buffer.from(b[0]))))
 
 test('ranks compare as labels.Compare does, in every spelling', () => {
-  fc.assert(fc.property(labels, labels, isSameOrder), { numRuns: 3000 })
+  fc.assert(fc.property(labels, labels, assertSameOrder), { numRuns: 3000 })
 })
 
 test('ranks of one label set are equal, whatever its spelling', () => {
@@ -50,22 +50,22 @@ test('ranks of one label set are equal, whatever its spelling', () => {
 })
 
 test('a prefix comes first, and fewer labels before more', () => {
-  isSameOrder([['job', 'api']], [['job', 'api-readonly']])
-  isSameOrder(
+  assertSameOrder([['job', 'api']], [['job', 'api-readonly']])
+  assertSameOrder(
     [['job', 'api']],
     [
       ['job', 'api'],
       ['x', ''],
     ],
   )
-  isSameOrder(
+  assertSameOrder(
     [
       ['job', 'api'],
       ['x', ''],
     ],
     [['job', 'api-readonly']],
   )
-  isSameOrder([], [['', '']])
+  assertSameOrder([], [['', '']])
   assert.equal(rankOf([]).length, 0)
 })
 
@@ -78,7 +78,7 @@ test('UTF-8 order, where the order of JavaScript strings is another', () => {
 
 test('long strings make the writer grow', () => {
   const long = 'x'.repeat(10_000)
-  isSameOrder([['a', `${long}\u0001`]], [['a', `${long}\u0000`]])
+  assertSameOrder([['a', `${long}\u0001`]], [['a', `${long}\u0000`]])
   assert.equal(rankOf([['a', long]]).length, 10_003)
 })
 

@@ -7,7 +7,7 @@ import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { UnstoredReason } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
-import { type Limits, noLimits } from '../../core/lifetime.ts'
+import { type LifetimeLimits, noLimits } from '../../core/lifetime.ts'
 import { type Identity, isKeyed, isPersonal } from './identity.ts'
 
 /** The identity of the request, and the requests that share its key. */
@@ -22,7 +22,7 @@ export interface Asker {
 export interface AnswerTerms {
   /** Why the answer may be neither stored nor given to another request. */
   readonly forbidden?: Forbidden
-  readonly limits: Limits
+  readonly limits: LifetimeLimits
 }
 
 export interface Forbidden {

@@ -14,9 +14,9 @@ import { type Looked, Lookups, newest } from './lookups.ts'
 import { type NearObjects, nearObjects, type StoredObject } from './near-objects.ts'
 import { nothingKept, termsMs } from './object-clocks.ts'
 import { ObjectLeases } from './object-lease.ts'
-import { escapedTenant, hashOf, nameOf } from './object-names.ts'
+import { escapedTenant, nameOf, sha256Of } from './object-names.ts'
 import { ObjectRows, type Version } from './object-rows.ts'
-import { type Asked, ObjectView } from './object-view.ts'
+import { type AskedObject, ObjectView } from './object-view.ts'
 import type {
   Invalidated,
   ObjectAnswer,
@@ -68,7 +68,7 @@ interface Flight {
   readonly outcome: Promise<Outcome>
 }
 
-interface Request extends Asked {
+interface Request extends AskedObject {
   readonly render: Render
 }
 
@@ -240,7 +240,7 @@ class Objects implements ObjectCache {
       const { tenant, keyHash } = nameOf(what)
       await this.#generations.invalidate(tenant, keySk(keyHash))
     } else {
-      const sk = what.tag === undefined ? everythingSk : tagSk(hashOf(what.tag))
+      const sk = what.tag === undefined ? everythingSk : tagSk(sha256Of(what.tag))
       await this.#generations.invalidate(escapedTenant(what.tenant), sk)
     }
   }

@@ -21,18 +21,18 @@ const maxTenantLength = 160
 export function nameOf(key: string | ObjectKey): ObjectName {
   const { tenant, key: text, tags = [] } = typeof key === 'string' ? { tenant: defaultTenant, key } : key
   const escaped = escapedTenant(tenant)
-  const keyHash = hashOf(text)
-  return { pk: `TENANT#${escaped}#CACHE#${keyHash}`, tenant: escaped, keyHash, tagHashes: tags.map(hashOf) }
+  const keyHash = sha256Of(text)
+  return { pk: `TENANT#${escaped}#CACHE#${keyHash}`, tenant: escaped, keyHash, tagHashes: tags.map(sha256Of) }
 }
 
 /** Percent-encoded, so that no `#` is left. A colon is in no encoded text, so that no tenant looks like a hashed one. */
 export function escapedTenant(tenant: string): string {
   const escaped = tenant.isWellFormed() ? encodeURIComponent(tenant) : undefined
-  return escaped === undefined || escaped.length > maxTenantLength ? `sha256:${hashOf(tenant)}` : escaped
+  return escaped === undefined || escaped.length > maxTenantLength ? `sha256:${sha256Of(tenant)}` : escaped
 }
 
 /** Texts with a half of a surrogate pair have no UTF-8 of their own: they would all be hashed as the same bytes. */
-export const hashOf = (text: string): string =>
+export const sha256Of = (text: string): string =>
   hash('sha256', text.isWellFormed() ? text : Buffer.concat([malformed, Buffer.from(text, 'utf16le')]))
 
 /** In no UTF-8 text. */

@@ -8,7 +8,7 @@ import type { ObjectName } from './object-names.ts'
 import { baseOf, isOver, maxSkewMs, type Version } from './object-rows.ts'
 import type { ObjectAnswer, ObjectDemands } from './objects.ts'
 
-export interface Asked {
+export interface AskedObject {
   readonly name: ObjectName
   readonly terms: TermsMs
   readonly demands?: ObjectDemands | undefined
@@ -26,7 +26,7 @@ export class ObjectView {
     this.#generations = generations
   }
 
-  positionOf({ name, terms, demands }: Asked, version: Version): Position {
+  positionOf({ name, terms, demands }: AskedObject, version: Version): Position {
     const now = this.#clock.now()
     const { freshFrom = never, usableFrom = never } = demands ?? {}
     if (isOver(version.collectAt, now) || version.generatedAt < usableFrom) return 'unusable'
@@ -40,7 +40,7 @@ export class ObjectView {
   }
 
   answer(
-    { name, terms, demands }: Asked,
+    { name, terms, demands }: AskedObject,
     { version, body }: StoredObject,
     { state, failure, replaced }: Handed,
   ): ObjectAnswer {

@@ -3,7 +3,7 @@ import type { Decomposed, HeaderList, ResponseEnds, Sink } from '../../backends/
 import type { EpochMs } from '../../core/clock.ts'
 import { gridThrough } from '../../core/grid.ts'
 import { nothing } from '../../core/interval.ts'
-import type { Limits } from '../../core/lifetime.ts'
+import type { LifetimeLimits } from '../../core/lifetime.ts'
 import { Backlog } from '../backlog.ts'
 import {
   type Abandoned,
@@ -36,7 +36,7 @@ export interface Fetched {
   /** False where the answer is incomplete. */
   readonly isComplete: boolean
   /** How long the database lets it be used. */
-  readonly limits: Limits
+  readonly limits: LifetimeLimits
 }
 
 export type WholeResult = Fetched | DatabaseRefusal | DatabaseFailure | UnusableAnswer | Abandoned

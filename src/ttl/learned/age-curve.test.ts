@@ -10,7 +10,7 @@ const curveOf = (borders: number[], rates: number[]): AgeCurve => ({
   rates: Float64Array.from(rates),
 })
 
-function isNear(actual: number, expected: number, tolerance = 1e-8): void {
+function assertNear(actual: number, expected: number, tolerance = 1e-8): void {
   const off = Math.abs(actual - expected)
   assert.ok(off <= tolerance * Math.abs(expected), `${actual} is not ${expected} within ${tolerance}`)
 }
@@ -28,7 +28,7 @@ test('a falling rate is inverted to the published digits', () => {
     [0.05, 120, 103.4788315],
     [0.05, 200, 103.5999262],
   ]
-  for (const [budget, age, ttl] of vectors) isNear(invert(curve, age, { budget, cap: 86400 }), ttl)
+  for (const [budget, age, ttl] of vectors) assertNear(invert(curve, age, { budget, cap: 86400 }), ttl)
 })
 
 test('where the rate rises the TTL falls with age', () => {
@@ -45,7 +45,7 @@ test('where the rate rises the TTL falls with age', () => {
     [0.05, 3600, 86400],
   ]
   for (const [budget, age, ttl, tolerance] of vectors)
-    isNear(invert(curve, age, { budget, cap: 86400 }), ttl, tolerance)
+    assertNear(invert(curve, age, { budget, cap: 86400 }), ttl, tolerance)
 })
 
 test('a constant rate has the closed form at every budget', () => {
@@ -59,7 +59,8 @@ test('a constant rate has the closed form at every budget', () => {
     [0.9, 9.99954579444654],
     [0.99, 100],
   ]
-  for (const [budget, ttl] of vectors) isNear(invert(curve, 5, { budget: budget!, cap: 1e6 }), ttl!, 1e-11)
+  for (const [budget, ttl] of vectors)
+    assertNear(invert(curve, 5, { budget: budget!, cap: 1e6 }), ttl!, 1e-11)
 })
 
 test('a rate that halves every minute needs the TTLs of the exact integral', () => {
@@ -82,7 +83,7 @@ test('a rate that halves every minute needs the TTLs of the exact integral', () 
       borders,
       shape.map((share) => share * rate),
     )
-    isNear(invert(curve, 0, { budget: 0.05, cap: 86400 }), exact!, 1e-3)
+    assertNear(invert(curve, 0, { budget: 0.05, cap: 86400 }), exact!, 1e-3)
   }
 })
 
@@ -101,7 +102,7 @@ test('under heavy-tailed lateness the TTL is linear in age', () => {
       borders,
       borders.map((a) => (k * Math.log(ratio)) / (a * (ratio - 1))),
     )
-    for (const age of [20, 300]) isNear(invert(curve, age, { budget, cap: 1e6 }), perAge * age, 1e-3)
+    for (const age of [20, 300]) assertNear(invert(curve, age, { budget, cap: 1e6 }), perAge * age, 1e-3)
   }
 })
 
@@ -141,7 +142,7 @@ test('the inverted TTL uses up the budget exactly, or reaches the cap', () => {
       (curve, age, budget) => {
         const ttl = invert(curve, age, { budget, cap: 86_400 })
         if (ttl === 86_400) assert.ok(staleOver(curve, age, ttl) <= budget * (1 + 1e-9))
-        else isNear(staleOver(curve, age, ttl), budget, 1e-7)
+        else assertNear(staleOver(curve, age, ttl), budget, 1e-7)
       },
     ),
     { numRuns: 500 },

@@ -15,7 +15,7 @@ const gapsOf = (seen: readonly Seen[]): Gaps => ({
   changed: Uint8Array.from(seen, ([, , changed]) => (changed ? 1 : 0)),
 })
 
-function isNear(actual: number | undefined, expected: number, tolerance = 1e-8): void {
+function assertNear(actual: number | undefined, expected: number, tolerance = 1e-8): void {
   assert.ok(Math.abs(actual! - expected) <= tolerance * Math.abs(expected), `${actual} is not ${expected}`)
 }
 
@@ -29,7 +29,7 @@ test('a change is shared out over the classes of its gap by their rates', () => 
   evidence.observe(gapsOf(seen))
   const [changes, exposure] = [evidence.sums().subarray(0, 3), evidence.sums().subarray(3, 6)]
   for (const [at, expected] of [1.797050439772509, 0.9920440207550167, 0.5693705395204635].entries())
-    isNear(changes[at], expected)
+    assertNear(changes[at], expected)
   assert.deepEqual([...exposure], [40, 50, 180])
 })
 
@@ -54,7 +54,7 @@ test('repeated, it converges to the maximum likelihood with half a pseudo-observ
       evidence.fit(Float64Array.of(1))
       rate = evidence.sums()[0]! / evidence.sums()[1]!
     }
-    isNear(rate, expected)
+    assertNear(rate, expected)
   }
 })
 
@@ -64,9 +64,9 @@ test('data that never changed has an upper bound', () => {
   evidence.observe(gapsOf(seen))
   evidence.fit(Float64Array.of(1e-12))
   const { upper, changes } = evidence.bound(0, 0.8416212335729143)
-  isNear(upper, 3.0850124414611604e-7)
+  assertNear(upper, 3.0850124414611604e-7)
   assert.equal(changes, 0)
-  isNear(
+  assertNear(
     invert({ borders: Float64Array.of(0), rates: Float64Array.of(upper) }, 0, { budget: 0.01, cap: 86_400 }),
     65265.39194514299,
   )
@@ -87,7 +87,7 @@ test('neighbours that change together are overdispersed, at most by their number
     [0, 2, 1.96],
     [100, 2, 1.96],
   ])
-  isNear((together.seen + 2) / (together.expected + 2), 1226.0102040816328)
+  assertNear((together.seen + 2) / (together.expected + 2), 1226.0102040816328)
   assert.equal(dispersionOf(together, 100), 100)
   const alone = sum([
     [1, 2, 1.96],
@@ -109,7 +109,7 @@ test('the alarm rises with unexpected changes', () => {
   ]
   for (const [changed, expected] of steps) {
     alarm = nextAlarm(alarm, { changed: changed!, expected: 0.5, dispersion: 1 })
-    isNear(alarm, expected!)
+    assertNear(alarm, expected!)
   }
   assert.equal(nextAlarm(0, { changed: 6, expected: 0.5, dispersion: 1 }), 3)
 })
@@ -128,13 +128,13 @@ test('an alarm restarts the recent track only, and raises the bound', () => {
   const [changes, exposure, recent, recentExposure] = evidence.sums()
   assert.ok(recent! / recentExposure! > 2 * (changes! / exposure!))
   assert.ok(evidence.bound(0, oneSided80).upper > 3 * before)
-  isNear(exposure, 540_000)
+  assertNear(exposure, 540_000)
 })
 
 test('sums lose half of themselves in a half-life', () => {
   const sums = Float64Array.of(100, 100)
   decaySums(sums, 2, Float64Array.of(6, Number.POSITIVE_INFINITY))
-  isNear(sums[0], 79.37005259840998)
+  assertNear(sums[0], 79.37005259840998)
   assert.equal(sums[1], 100)
 })
 

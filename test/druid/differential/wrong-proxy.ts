@@ -69,12 +69,12 @@ export const forwarding =
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
   }
 
-interface Exchange {
+interface Proxied {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
 }
 
-async function forward(upstream: string, wrong: Forwarding, { incoming, outgoing }: Exchange): Promise<void> {
+async function forward(upstream: string, wrong: Forwarding, { incoming, outgoing }: Proxied): Promise<void> {
   const answer = await request(`${upstream}${incoming.url}`, {
     method: 'POST',
     body: Buffer.concat(await incoming.toArray()),
