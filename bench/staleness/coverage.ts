@@ -1,7 +1,7 @@
 /** Whether the intervals of the measured staleness cover the truth, in many runs. */
 
 import type { StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
-import { covers, isMeasured } from '../../src/testing/staleness-report.ts'
+import { isMeasured, isTruthInside } from '../../src/testing/staleness-report.ts'
 import { ageGroups } from '../../src/testing/staleness-tally.ts'
 import { warmUpHours } from './suites.ts'
 
@@ -38,7 +38,7 @@ export function printCoverage(runs: readonly StalenessRun[]): void {
     const groups = runs.map(({ measured }) => measured[at]!).filter(isMeasured)
     const mean = (of: (group: (typeof groups)[number]) => number) =>
       groups.reduce((sum, group) => sum + of(group), 0) / groups.length
-    const good = groups.filter(covers).length
+    const good = groups.filter(isTruthInside).length
     const width = 100 * mean(({ low, high }) => high - low)
     console.log(
       `| ${label} | ${mean(({ samples }) => samples).toFixed(0)} | ${good}/${groups.length} | ${width.toFixed(2)} |`,

@@ -1,7 +1,7 @@
 /** Runs that differ by their seed alone, as one row. */
 
 import type { PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
-import { covers, freeStaleness, isMeasured } from '../../src/testing/staleness-report.ts'
+import { freeStaleness, isMeasured, isTruthInside } from '../../src/testing/staleness-report.ts'
 import { ageGroups, byGroup } from '../../src/testing/staleness-tally.ts'
 
 export interface Row {
@@ -47,7 +47,7 @@ function rowOf(runs: readonly StalenessRun[]): Row {
       low: mean(runs.map(({ measured }) => measured[i]!.low)),
       high: mean(runs.map(({ measured }) => measured[i]!.high)),
     })),
-    covered: { groups: groups.filter(covers).length, of: groups.length },
+    covered: { groups: groups.filter(isTruthInside).length, of: groups.length },
   }
 }
 

@@ -47,7 +47,7 @@ function bash(commands: readonly CommandWords[]): string {
     const { name, choices = [] } = words
     return `    ${name}) flags='${flagNames(words).join(' ')}' choices='${choices.join(' ')}' ;;`
   })
-  const valued = new Set(commands.flatMap(({ flags }) => flags.filter(takesValue).map(({ name }) => name)))
+  const valued = new Set(commands.flatMap(({ flags }) => flags.filter(hasValue).map(({ name }) => name)))
   const names = commandNames(commands).join(' ')
   return `# bash completion for windowpane: source <(windowpane completion bash)
 _windowpane() {
@@ -133,7 +133,7 @@ ${lines.join('\n')}
 `
 }
 
-const takesValue = ({ value }: FlagWords): boolean => value !== undefined
+const hasValue = ({ value }: FlagWords): boolean => value !== undefined
 
 const fishValue = ({ value }: FlagWords): string =>
   value === undefined ? '' : value === 'FILE' ? ' -rF' : ' -x'

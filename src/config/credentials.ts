@@ -7,7 +7,7 @@ import type { Source } from './source.ts'
 export function withCredentialsApart(config: Config, sources: Map<string, Source>): Config {
   const backends: Record<string, BackendConfig> = Object.create(null)
   for (const [name, backend] of Object.entries(config.backends)) {
-    const at = backend.url.findIndex(holdsCredentials)
+    const at = backend.url.findIndex(hasCredentials)
     const source = sources.get(`backends.${name}.url.${at}`)
     backends[name] = source === undefined ? backend : apart(backend, at)
     if (source === undefined || backends[name].auth === backend.auth) continue
@@ -16,7 +16,7 @@ export function withCredentialsApart(config: Config, sources: Map<string, Source
   return { ...config, backends }
 }
 
-const holdsCredentials = (text: string): boolean => {
+const hasCredentials = (text: string): boolean => {
   const { username, password } = new URL(text)
   return username !== '' || password !== ''
 }

@@ -44,14 +44,14 @@ export function splitArguments(
     const [, typed = '', , inline] = /^--([^=]*)(=(.*))?$/s.exec(text)!
     const kind = Object.hasOwn(own, typed) ? own[typed]! : undefined
     const name = Object.hasOwn(shortFlags, typed) ? shortFlags[typed]! : typed
-    const value = inline ?? (takesNext(kind, name, argv[i + 1]) ? argv[++i] : undefined)
+    const value = inline ?? (hasNext(kind, name, argv[i + 1]) ? argv[++i] : undefined)
     if (kind === undefined) found.flags.push({ name, value, ...(name !== typed && { typed }) })
     else found.own.set(typed, kind === 'switch' ? '' : value)
   }
   return found
 }
 
-function takesNext(kind: 'switch' | 'value' | undefined, name: string, next: string | undefined): boolean {
+function hasNext(kind: 'switch' | 'value' | undefined, name: string, next: string | undefined): boolean {
   if (next === undefined || next.startsWith('--') || kind === 'switch') return false
   if (kind === 'value') return true
   const isSwitch = flagTarget(definition, name.split('.'))?.type === bool

@@ -17,7 +17,7 @@ interface Bounds {
   readonly max?: number
 }
 
-const inside = (value: number, { min = 0, max = Number.MAX_SAFE_INTEGER }: Bounds): boolean =>
+const isInside = (value: number, { min = 0, max = Number.MAX_SAFE_INTEGER }: Bounds): boolean =>
   value >= min && value <= max
 
 const bounded = (what: string, { min = 0, max }: Bounds, show: (value: number) => string): string =>
@@ -38,7 +38,7 @@ export const duration = (bounds: Bounds = { min: 1 }): Scalar<number, 'Ms'> => (
   json: { type: 'string', pattern: durationPattern },
   parse(value) {
     const ms = typeof value === 'string' ? parseDuration(value) : undefined
-    return ms !== undefined && inside(ms, bounds) ? ms : undefined
+    return ms !== undefined && isInside(ms, bounds) ? ms : undefined
   },
   show: formatDuration,
   guess(value) {
@@ -46,7 +46,7 @@ export const duration = (bounds: Bounds = { min: 1 }): Scalar<number, 'Ms'> => (
     const text = /^\d+$/.test(squeezed) ? `${squeezed}s` : squeezed
     const worded = text.replace(/(m|h|s|d)(?:in|ec|our|r|ay|inute|econd)s?$/, '$1')
     const ms = parseDuration(worded)
-    return ms !== undefined && inside(ms, bounds) && worded !== value ? worded : undefined
+    return ms !== undefined && isInside(ms, bounds) && worded !== value ? worded : undefined
   },
 })
 
@@ -63,7 +63,7 @@ export const size = (bounds: Bounds = { min: 1 }): Scalar<number, 'Bytes'> => ({
   },
   parse(value) {
     const bytes = typeof value === 'boolean' ? undefined : parseSize(String(value))
-    return bytes !== undefined && inside(bytes, bounds) ? bytes : undefined
+    return bytes !== undefined && isInside(bytes, bounds) ? bytes : undefined
   },
   show: formatSize,
 })
@@ -81,7 +81,7 @@ export const count = (bounds: Bounds = { min: 1 }): Scalar<number, ''> => ({
     ...(bounds.max === undefined ? {} : { maximum: bounds.max }),
   },
   parse: (value) =>
-    typeof value === 'number' && Number.isSafeInteger(value) && inside(value, { min: 0, ...bounds })
+    typeof value === 'number' && Number.isSafeInteger(value) && isInside(value, { min: 0, ...bounds })
       ? value
       : undefined,
   fromText: (text) => (/^\d+$/.test(text) ? Number(text) : text),

@@ -141,33 +141,33 @@ function ruleOf(config: Config, rule: RuleConfig & { readonly name: string }): R
       ...(identity !== undefined && { identity: identityOf({ identity, identityHeaders }) }),
       ...(!rule.objects && { objects: false }),
     },
-    matches: (subject) => matches(rule.match, subject),
+    isMatch: (subject) => isMatch(rule.match, subject),
   }
 }
 
 /** All that is written must match. Undefined where a text is too long to be matched and nothing else decides. */
-function matches(
+function isMatch(
   { path, userAgent, query, headers }: RuleConfig['match'],
   subject: RuleSubject,
 ): boolean | undefined {
   let verdict: boolean | undefined = true
-  const meets = (condition: MatcherConfig, text: string | undefined): boolean => {
-    const found = fits(condition, text)
+  const isMet = (condition: MatcherConfig, text: string | undefined): boolean => {
+    const found = isFit(condition, text)
     if (found === undefined) verdict = undefined
     return found !== false
   }
   const isPossible =
-    meets(path, subject.path) &&
-    meets(userAgent, headerOf(subject.headers, 'user-agent')) &&
-    meets(query, subject.query) &&
+    isMet(path, subject.path) &&
+    isMet(userAgent, headerOf(subject.headers, 'user-agent')) &&
+    isMet(query, subject.query) &&
     headers.every(({ name, ...condition }) => {
       const value = headerOf(subject.headers, name.toLowerCase())
-      return value !== undefined && meets(condition, value)
+      return value !== undefined && isMet(condition, value)
     })
   return isPossible && verdict
 }
 
-function fits({ equals, contains, regex }: MatcherConfig, text: string | undefined): boolean | undefined {
+function isFit({ equals, contains, regex }: MatcherConfig, text: string | undefined): boolean | undefined {
   if (equals !== undefined) return text === equals
   if (contains !== undefined) return text?.includes(contains) === true
   if (regex !== undefined) return text !== undefined && regex.test(text)

@@ -11,7 +11,7 @@ export const lengthOf = (interval: Interval): number => Math.max(0, interval.to 
 
 export const isEmpty = (interval: Interval): boolean => interval.from >= interval.to
 
-export const contains = (outer: Interval, inner: Interval): boolean =>
+export const isWithin = (inner: Interval, outer: Interval): boolean =>
   outer.from <= inner.from && inner.to <= outer.to
 
 export const intersect = (a: Interval, b: Interval): Interval => ({

@@ -6,14 +6,14 @@ import { bucketAt, calendarGrid, endOf, startOf } from './grid.ts'
 import {
   type BucketMark,
   bucketMarkOf,
-  covers,
   folded,
+  hasAllOf,
+  isConcerned,
   isPurged,
   type Mark,
   type MarkedShape,
   markedRun,
   touchedBuckets,
-  touches,
 } from './mark.ts'
 
 const infinity = Number.POSITIVE_INFINITY
@@ -32,7 +32,7 @@ const question: MarkedShape = {
 
 test('a mark matches only by the members that it names', () => {
   const isTouched = (part: Partial<Mark>, asked: Partial<MarkedShape> = {}): boolean =>
-    touches({ ...everything, ...part }, { ...question, ...asked })
+    isConcerned({ ...everything, ...part }, { ...question, ...asked })
   assert.ok(isTouched({}))
   assert.deepEqual([isTouched({ backend: 'main' }), isTouched({ backend: 'other' })], [true, false])
   for (const shape of [question.key, question.shape, question.query]) assert.ok(isTouched({ shape }))
@@ -44,8 +44,8 @@ test('a mark matches only by the members that it names', () => {
 
 test('a question that may read anything is touched by every source', () => {
   const unsure = { ...question, sources: [], knowsAllSources: false }
-  assert.ok(touches({ ...everything, source: 'anything' }, unsure))
-  assert.ok(!touches({ ...everything, source: 'anything' }, { ...unsure, knowsAllSources: true }))
+  assert.ok(isConcerned({ ...everything, source: 'anything' }, unsure))
+  assert.ok(!isConcerned({ ...everything, source: 'anything' }, { ...unsure, knowsAllSources: true }))
 })
 
 /** The rule in words, bucket by bucket. */
@@ -205,7 +205,7 @@ test('a mark that covers another includes all that the other covers', () => {
       someQuestion,
       fc.array(someBucket, { maxLength: 20 }),
       (mark, other, asked, buckets) => {
-        if (!covers(mark, other)) return
+        if (!hasAllOf(mark, other)) return
         covered++
         for (const bucket of buckets) assert.ok(force(mark, asked, bucket) >= force(other, asked, bucket))
       },
@@ -222,7 +222,7 @@ test('a fold covers every mark that went into it', () => {
         backend === undefined ? mark : { ...mark, backend },
       )
       const fold = folded(all as [Mark, ...Mark[]])
-      for (const mark of all) assert.ok(covers(fold, mark))
+      for (const mark of all) assert.ok(hasAllOf(fold, mark))
       assert.equal(fold.backend, backend)
     }),
   )

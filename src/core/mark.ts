@@ -54,7 +54,7 @@ export interface BucketMark extends Interval {
 export const noMarks: readonly BucketMark[] = []
 
 /** Whether a mark concerns a shape at all; `touchedBuckets` decides which of its buckets. */
-export function touches(mark: Mark, question: MarkedQuestion): boolean {
+export function isConcerned(mark: Mark, question: MarkedQuestion): boolean {
   if (mark.backend !== undefined && (question.backend ?? mark.backend) !== mark.backend) return false
   if (mark.source !== undefined && !mayRead(question, mark.source)) return false
   const { shape } = mark
@@ -86,7 +86,7 @@ const always: Interval = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_I
 
 /** The buckets of a question that a mark touches; undefined where there are none. */
 export function bucketMarkOf(mark: Mark, question: MarkedShape): BucketMark | undefined {
-  if (!touches(mark, question)) return undefined
+  if (!isConcerned(mark, question)) return undefined
   const { from, to } = touchedBuckets(mark, question)
   return from < to ? { kind: mark.kind, at: mark.at, from, to } : undefined
 }
@@ -118,16 +118,16 @@ export const isPurged = (bucket: number, clock: EpochMs, marks: readonly BucketM
   marks.length > 0 && markedRun(bucket, clock, marks).mark?.kind === 'purge'
 
 /** Whether `mark` includes everything that `other` covers, so that `other` may be dropped. */
-export function covers(mark: Mark, other: Mark): boolean {
+export function hasAllOf(mark: Mark, other: Mark): boolean {
   const isWide =
-    includes(mark.backend, other.backend) &&
-    includes(mark.shape, other.shape) &&
-    includes(mark.source, other.source)
+    isNoNarrower(mark.backend, other.backend) &&
+    isNoNarrower(mark.shape, other.shape) &&
+    isNoNarrower(mark.source, other.source)
   const isLong = mark.from <= other.from && mark.to >= other.to && mark.at >= other.at
   return isWide && isLong && (mark.kind === 'purge' || other.kind === 'stale')
 }
 
-const includes = (wide: string | undefined, narrow: string | undefined): boolean =>
+const isNoNarrower = (wide: string | undefined, narrow: string | undefined): boolean =>
   wide === undefined || wide === narrow
 
 /** One mark of a backend (of a data source, where all are) instead of several: it covers them all, and more. Refetching is safe, forgetting is not. */

@@ -25,7 +25,7 @@ export function join(panes: readonly Pane[]): Pane {
   if (body.noteIndexAt > 0) copyNoteIndex(panes, body, indexes)
   plan.fill(body)
   body.origins = panes
-    .filter((_, i) => plan.keepsColumnsOf(i))
+    .filter((_, i) => plan.hasColumnsOf(i))
     .map((pane) => ({ id: pane.body.id, from: pane.from, to: pane.to }))
   return paneOf(body)
 }
@@ -148,7 +148,7 @@ class JoinPlan {
   }
 
   /** Whether every column of a pane is the joined pane's column of the same number. */
-  keepsColumnsOf(pane: number): boolean {
+  hasColumnsOf(pane: number): boolean {
     return (
       this.#panes[pane]!.body.columns === this.columns &&
       this.#rows.every((row, column) => columnIn(this.#merge, this.#panes.length, row, pane) === column)

@@ -3,7 +3,7 @@
  * compress well, because most are equal. Both directions work in pieces: for a long body, one piece per turn of the
  * event loop.
  */
-import { adoptable, bodyMemory, type Origin, PaneBody } from './pane.ts'
+import { bodyMemory, isAdoptable, type Origin, PaneBody } from './pane.ts'
 
 /** Ends a piece with every `yield`. */
 export type Work<T> = Generator<void, T>
@@ -42,7 +42,7 @@ export function* bodyOfCompressible(
   bytes: Buffer,
   { id, origins }: { readonly id: number; readonly origins: readonly Origin[] },
 ): Work<PaneBody> {
-  const own = adoptable(bytes) ? bytes : yield* copied(bytes, bodyMemory(bytes.length))
+  const own = isAdoptable(bytes) ? bytes : yield* copied(bytes, bodyMemory(bytes.length))
   const body = new PaneBody(own, id)
   body.origins = origins
   const { u32 } = body

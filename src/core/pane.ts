@@ -88,7 +88,7 @@ export function bodyMemory(length: number): Buffer {
 }
 
 /** Whether bytes that were made elsewhere can become a body without a copy. */
-export const adoptable = (bytes: Buffer): boolean =>
+export const isAdoptable = (bytes: Buffer): boolean =>
   isAnyMemoryRight && bytes.byteOffset === 0 && bytes.buffer.byteLength === bytes.length
 
 /** Buckets of another body that were taken over as they are, every column at the same place. */

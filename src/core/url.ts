@@ -25,7 +25,7 @@ export function withoutCredentials(text: string): string {
  * count, also encoded several times (`%252e`), and so does `..` before `;` or any other character that a server may cut
  * a segment at.
  */
-export const climbs = (path: string): boolean =>
+export const isClimbing = (path: string): boolean =>
   /[.%]/.test(path) && climbingSegment.test(path.replaceAll(/%(?:25)+/g, '%'))
 
 const climbingSegment = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){2}(?![\w.~-]|%2e)/i

@@ -102,8 +102,8 @@ export class ClaimRows {
   /** Drops flights whose lease expired, and landed flights that other nodes have no use for. */
   #current(flights: readonly ClaimedFlight[]): readonly ClaimedFlight[] {
     const now = this.#options.clock.now()
-    const landed = flights.filter((flight) => landedWithin(historyMs, flight, now)).reverse()
-    const news = landed.filter((flight) => landedWithin(newsMs, flight, now)).slice(0, maxLanded)
+    const landed = flights.filter((flight) => hasLandedWithin(historyMs, flight, now)).reverse()
+    const news = landed.filter((flight) => hasLandedWithin(newsMs, flight, now)).slice(0, maxLanded)
     const isNewestOfNode = ({ node }: ClaimedFlight, at: number) =>
       landed.findIndex((flight) => flight.node === node) === at
     const kept = new Set([...news, ...landed.filter(isNewestOfNode).slice(0, maxHistory)])
@@ -118,7 +118,7 @@ export class ClaimRows {
   }
 }
 
-const landedWithin = (ms: number, { landed }: ClaimedFlight, now: EpochMs): boolean =>
+const hasLandedWithin = (ms: number, { landed }: ClaimedFlight, now: EpochMs): boolean =>
   landed !== undefined && now < landed.at + ms
 
 const idOf = (key: Key): CellId => ({ pk: `claim#${key}`, sk: 'flights' })

@@ -120,7 +120,7 @@ export class GapFiller {
   }
 
   /** Whether flights under way bring all of the gaps. */
-  brings(trip: Trip, { gaps, lapsing }: { gaps: Intervals; lapsing: Intervals }): boolean {
+  isFetching(trip: Trip, { gaps, lapsing }: { gaps: Intervals; lapsing: Intervals }): boolean {
     return this.flights.count > 0 && this.preview(trip, gaps, lapsing).asked.length === 0
   }
 

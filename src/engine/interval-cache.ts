@@ -164,7 +164,7 @@ export class IntervalCache {
     if (near === 'failed' || near.gaps.length === 0 || store.near === undefined) return near
     const stale = wholeIn(near.gaps, trip.plan.edges)
     // A flight of this node that brings all of it was preceded by such a look into the far tier.
-    if (stale.length === 0 || this.#filler.brings(trip, near)) return near
+    if (stale.length === 0 || this.#filler.isFetching(trip, near)) return near
     const far = this.#read(trip, (run) => store.read(trip.key, run, stale))
     return far instanceof Promise ? far.then((looked) => (looked === 'failed' ? near : looked)) : far
   }

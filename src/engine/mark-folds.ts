@@ -1,10 +1,10 @@
 /** Keeps the number of marks within a limit: several marks are replaced by one that covers them all. */
-import { covers, folded, type Mark } from '../core/mark.ts'
+import { folded, hasAllOf, type Mark } from '../core/mark.ts'
 
 /** A mark replaces the marks that it covers: a purge that is repeated every minute is one mark. */
 export function withMark(marks: readonly Mark[], mark: Mark): readonly Mark[] {
-  if (marks.some((other) => covers(other, mark))) return marks
-  return [...marks.filter((other) => !covers(mark, other)), mark]
+  if (marks.some((other) => hasAllOf(other, mark))) return marks
+  return [...marks.filter((other) => !hasAllOf(mark, other)), mark]
 }
 
 /** At most `maxMarks` marks that cover at least the given ones, and the marks among them that were made here. */

@@ -10,7 +10,7 @@
 import type { Plan } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import type { Key } from '../core/key.ts'
-import { type BucketMark, bucketMarkOf, covers, type Mark, noMarks } from '../core/mark.ts'
+import { type BucketMark, bucketMarkOf, hasAllOf, type Mark, noMarks } from '../core/mark.ts'
 import type { Breaker } from '../stores/breaker.ts'
 import type { Cells } from '../stores/cells.ts'
 import { maxSkewMs } from '../stores/skew.ts'
@@ -180,7 +180,7 @@ export class Marks {
     const now = clock.now()
     const explainedMs = lookedAt - this.#lastRead.at + savingMs
     return kept
-      .filter((mark) => now - mark.at > explainedMs && !this.#marks.some((known) => covers(known, mark)))
+      .filter((mark) => now - mark.at > explainedMs && !this.#marks.some((known) => hasAllOf(known, mark)))
       .map((mark) => ({ ...mark, at: Math.min(now, mark.at + maxSkewMs) }))
   }
 

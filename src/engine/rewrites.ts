@@ -60,7 +60,7 @@ function exceptionFor(plan: Plan, terms: RewriteTerms, now: EpochMs): Exception 
   if (edges === undefined || terms.edges === undefined || terms.edges === 'exact') return undefined
   if (terms.edges === 'whole') return { asked: widened(asked, grid, noLimit), rewritten: 'edges=whole' }
   const floorMs = terms.policy.ttl(notOver)
-  const isLive = floorMs > 0 && endsAtNow(asked, now, floorMs)
+  const isLive = floorMs > 0 && isUpToNow(asked, now, floorMs)
   return isLive ? { asked: widened(asked, grid, floorMs), rewritten: 'edges=now' } : undefined
 }
 
@@ -78,7 +78,7 @@ const floored = ({ from, to }: TimeSpan, step: number): TimeSpan => ({
 })
 
 /** The end of a span is exclusive. A request without an end counts as one that ends now. */
-function endsAtNow(asked: readonly TimeSpan[], now: EpochMs, floorMs: number): boolean {
+function isUpToNow(asked: readonly TimeSpan[], now: EpochMs, floorMs: number): boolean {
   const { to } = asked.at(-1)!
   return to === Number.POSITIVE_INFINITY || (to >= now - floorMs && to - 1 <= now)
 }

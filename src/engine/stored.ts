@@ -1,5 +1,5 @@
 /** Reads the store and validates its panes: late, failing and sloppy stores are handled here. */
-import { contains, hullOf, type Interval, type Intervals } from '../core/interval.ts'
+import { hullOf, type Interval, type Intervals, isWithin } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
@@ -58,7 +58,7 @@ export const newestOf = (panes: readonly Pane[]): Pane =>
 
 /** The parts of panes that lie in an interval, clipped so that no bucket is taken twice. */
 function inOrder(panes: readonly Pane[], interval: Interval): readonly Pane[] {
-  if (panes.length === 1 && contains(interval, panes[0]!)) return panes
+  if (panes.length === 1 && isWithin(panes[0]!, interval)) return panes
   const parts: Pane[] = []
   let from = interval.from
   for (const pane of panes) {

@@ -7,7 +7,7 @@ import { Budget, spareOf } from '../core/budget.ts'
 import { bytesOf, noBytes } from '../core/bytes.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Decision, newDecision, type RefusalReason, resetDecision } from '../core/decision.ts'
-import { climbingRefused, climbs } from '../core/url.ts'
+import { climbingRefused, isClimbing } from '../core/url.ts'
 import { newUuid } from '../core/uuid.ts'
 import type { WholeResponse } from '../engine/fetch.ts'
 import { readDemands } from '../engine/http/demands.ts'
@@ -116,7 +116,7 @@ class Handler {
     const { signal } = request
     const visit = { wire: wireOf(request), signal, decision: newDecision() }
     signal.throwIfAborted()
-    if (this.#upstream.hasPrefix && climbs(visit.wire.path))
+    if (this.#upstream.hasPrefix && isClimbing(visit.wire.path))
       return this.#refuse(visit, 'bad_request', climbingRefused)
     if (!this.#backend.claims(visit.wire.method, visit.wire.path)) {
       return this.#passOn(visit, { reason: 'not_a_range_query', body: request.body })

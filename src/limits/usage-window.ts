@@ -61,7 +61,7 @@ export class UsageWindow {
     this.#bounds = bounds
   }
 
-  holds(at: EpochMs): boolean {
+  hasInstant(at: EpochMs): boolean {
     return at >= this.start && at < this.end
   }
 

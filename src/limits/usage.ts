@@ -100,9 +100,9 @@ export class UsageCounter {
   #windowAt(kind: UsageKind, at: EpochMs): UsageWindow {
     const windows = this.#windows[kind]
     const last = windows.at(-1)
-    if (last?.holds(at) === true) return last
+    if (last?.hasInstant(at) === true) return last
     // The clock may have been set back.
-    const known = windows.find((window) => window.holds(at))
+    const known = windows.find((window) => window.hasInstant(at))
     if (known !== undefined) return known
     const window = new UsageWindow(kind, at, this.#bounds)
     windows.push(window)

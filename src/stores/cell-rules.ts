@@ -32,7 +32,7 @@ const hasPassed = (cell: Cell, deadline: Deadline, now: EpochMs): boolean =>
   (cell.clocks[deadline] ?? Number.NEGATIVE_INFINITY) <= now
 
 /** `cell` is the visible row; see `visible`. */
-function holds(condition: Condition, cell: Cell | undefined, now: EpochMs): boolean {
+function isMet(condition: Condition, cell: Cell | undefined, now: EpochMs): boolean {
   if (condition.is === 'absent') return cell === undefined
   if (condition.is === 'expired') return cell === undefined || hasPassed(cell, condition.deadline, now)
   if (cell === undefined || cell.rev !== condition.rev) return false
@@ -108,7 +108,7 @@ function refusalOf(rows: Rows, changes: readonly Change[], index: number): CellR
     const bad = refusalOfDraft(change.put, rows.maxValueBytes)
     if (bad !== undefined) return bad
   }
-  return holds(change.if, seen(rows, change), rows.now) ? undefined : 'condition'
+  return isMet(change.if, seen(rows, change), rows.now) ? undefined : 'condition'
 }
 
 /** To a writer of one schema, a row of another is absent; a removal looks at whatever is there. */

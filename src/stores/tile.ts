@@ -106,13 +106,13 @@ function partsThatStay(pane: Pane, incoming: Pane, now: EpochMs): Pane[] {
 }
 
 /** The longest runs of a pane whose buckets all fulfil a condition. */
-function partsWhere(pane: Pane, holds: (bucket: number) => boolean): Pane[] {
+function partsWhere(pane: Pane, isFulfilled: (bucket: number) => boolean): Pane[] {
   const parts: Pane[] = []
   let from = pane.from
   while (from < pane.to) {
-    const isWanted = holds(from)
+    const isWanted = isFulfilled(from)
     let to = from + 1
-    while (to < pane.to && holds(to) === isWanted) to++
+    while (to < pane.to && isFulfilled(to) === isWanted) to++
     if (isWanted) parts.push(slice(pane, { from, to }))
     from = to
   }
@@ -127,13 +127,13 @@ export function consolidate(panes: readonly Pane[]): Pane[] {
   const groups: Pane[][] = []
   for (const pane of panes) {
     const group = groups[groups.length - 1]
-    if (group !== undefined && belongs(group, pane)) group.push(pane)
+    if (group !== undefined && isJoinable(group, pane)) group.push(pane)
     else groups.push([pane])
   }
   return groups.map((group) => (group.length > 1 || isMostlyWaste(group[0]!) ? join(group) : group[0]!))
 }
 
-function belongs(group: readonly Pane[], pane: Pane): boolean {
+function isJoinable(group: readonly Pane[], pane: Pane): boolean {
   if (group[group.length - 1]!.to !== pane.from) return false
   if (pane.to - group[0]!.from > maxJoinedBuckets) return false
   return [...group, pane].reduce((sum, each) => sum + liveBytes(each), 0) <= maxJoinedBytes

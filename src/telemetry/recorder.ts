@@ -65,7 +65,7 @@ export class Recorder {
     while (this.#bytes > this.#maxBytes) this.#dropOldest()
     if (this.#subscribers.size === 0) return
     for (const { filter, listener } of this.#subscribers) {
-      if (matches(record, filter)) listener({ id, record })
+      if (isMatch(record, filter)) listener({ id, record })
     }
   }
 
@@ -74,7 +74,7 @@ export class Recorder {
     const found: Recorded[] = []
     for (let id = this.#next - 1; id >= this.#first && id > after && found.length < limit; id--) {
       const record = this.#ring[id % this.#ring.length]!
-      if (matches(record, filter)) found.push({ id, record })
+      if (isMatch(record, filter)) found.push({ id, record })
     }
     return found
   }
@@ -94,7 +94,7 @@ export class Recorder {
   }
 }
 
-function matches(record: RequestRecord, filter: RecordFilter): boolean {
+function isMatch(record: RequestRecord, filter: RecordFilter): boolean {
   const { outcomes, reasons, backend, shape, minMs } = filter
   if (outcomes !== undefined && !outcomes.has(record.outcome)) return false
   if (reasons !== undefined && !hasOne(record, reasons)) return false

@@ -45,7 +45,7 @@ export function asynchronous(store: Store, options: AsynchronousOptions): Store 
     ...(store.peek && {
       peek: (key, interval) => network.run(async () => network.tear(await store.peek!(key, interval))),
     }),
-    write: (key, entry) => network.run(() => network.loses() || store.write(key, entry)),
+    write: (key, entry) => network.run(() => network.isLost() || store.write(key, entry)),
     remove: (key, interval, fetchedUntil) => network.run(() => store.remove(key, interval, fetchedUntil)),
     async *shapes() {
       for await (const listed of store.shapes()) yield await network.run(() => listed)
@@ -95,13 +95,13 @@ export class Network {
     void this.#run(async () => action()).catch(() => {})
   }
 
-  loses(): boolean {
+  isLost(): boolean {
     return this.#happens(this.#options.lostWrites)
   }
 
   /** Carries out a change of rows; where it is to be lost, the rows are as before afterwards. */
   async orLost<T>(cells: Cells, rows: readonly RowOf[], change: () => MaybePromise<T>): Promise<T> {
-    if (!this.loses()) return change()
+    if (!this.isLost()) return change()
     const before = await Promise.all(rows.map(({ id, v }) => cells.get(id, v)))
     const outcome = await change()
     for (const [i, { id, v }] of rows.entries()) {

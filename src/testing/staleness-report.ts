@@ -84,4 +84,4 @@ export function freeStaleness({ model, classes }: CohortRun, budget: number): (n
 /** Whether there is anything to compare. */
 export const isMeasured = ({ samples, truth }: MeasuredGroup): boolean => samples > 0 && truth !== undefined
 
-export const covers = ({ low, high, truth }: MeasuredGroup): boolean => low <= truth! && truth! <= high
+export const isTruthInside = ({ low, high, truth }: MeasuredGroup): boolean => low <= truth! && truth! <= high

@@ -40,7 +40,7 @@ interface ModelRow {
 }
 type Model = readonly [ModelRow | undefined, ModelRow | undefined]
 
-function holds(condition: When, stored: ModelRow | undefined): boolean {
+function isMet(condition: When, stored: ModelRow | undefined): boolean {
   if (condition === 'absent') return stored === undefined
   // Leases of the test run out at once: an existing one is expired.
   if (condition === 'expired') return true
@@ -51,11 +51,11 @@ function holds(condition: When, stored: ModelRow | undefined): boolean {
 function step(model: Model, op: Operation, text: string): readonly [Model, boolean] {
   const fresh = { text, isNew: true }
   if (op.kind === 'publish') {
-    const isOk = holds(op.when[0], model[0]) && holds(op.when[1], model[1])
+    const isOk = isMet(op.when[0], model[0]) && isMet(op.when[1], model[1])
     return [isOk ? [fresh, undefined] : model, isOk]
   }
   const stored = model[op.row]
-  const isOk = holds(op.when, stored) && (op.kind === 'put' || stored !== undefined)
+  const isOk = isMet(op.when, stored) && (op.kind === 'put' || stored !== undefined)
   if (!isOk) return [model, false]
   const after = op.kind === 'put' ? fresh : undefined
   return [op.row === 0 ? [after, model[1]] : [model[0], after], true]

@@ -180,8 +180,8 @@ test('the rule that decides is named', async (t) => {
   proxy.settings = {
     ...proxy.settings,
     rules: [
-      { name: 'not this', terms: { mode: 'off' }, matches: ({ query }) => query === 'up' },
-      { name: 'rules.1', terms: { mode: 'shadow' }, matches: ({ query }) => query === 'up + 2' },
+      { name: 'not this', terms: { mode: 'off' }, isMatch: ({ query }) => query === 'up' },
+      { name: 'rules.1', terms: { mode: 'shadow' }, isMatch: ({ query }) => query === 'up + 2' },
     ],
   }
   const told = async (query: string) => {

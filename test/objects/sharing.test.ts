@@ -111,7 +111,7 @@ test('modes and rules: off, shadow, objects: false, a rule that wants nothing st
   const rule = (changed: Rule['terms']): Rule => ({
     name: 'r',
     terms: changed,
-    matches: ({ path }) => path === labels,
+    isMatch: ({ path }) => path === labels,
   })
   const outcome = async () => outcomeOf(await ask(rig.url, labels))
   rig.settings = { ...settings, terms: { ...terms, mode: 'off' } }

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ChangeModelName } from '../../src/testing/change-models.ts'
 import type { PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
-import { covers, freeStaleness, isMeasured } from '../../src/testing/staleness-report.ts'
+import { freeStaleness, isMeasured, isTruthInside } from '../../src/testing/staleness-report.ts'
 import { simulateStaleness } from '../../src/testing/staleness-simulation.ts'
 import { ageGroups } from '../../src/testing/staleness-tally.ts'
 
@@ -43,7 +43,7 @@ for (const several of [false, true]) {
 
 it('the intervals of the measured staleness cover the truth', () => {
   const groups = learnedRuns.flatMap(({ measured }) => measured).filter(isMeasured)
-  const share = groups.filter(covers).length / groups.length
+  const share = groups.filter(isTruthInside).length / groups.length
   assert.ok(share >= 0.8, `${share} of ${groups.length}`)
 })
 

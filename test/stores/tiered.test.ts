@@ -299,7 +299,7 @@ test('the trouble of a store tells the limit of the operation that failed', asyn
   far.write = () => new Promise(() => {})
   far.read = async () => undefined
   for (let n = 1; n <= 3; n++) {
-    for (let i = 0; i < 2; i++) await store.read(keyNumber(n), hour)
+    for (let i = 0; i < 2; i++) await look(store, keyNumber(n))
     store.write(keyNumber(n), entryOf(n, hour, clock.now()))
   }
   await clock.advance(1000)

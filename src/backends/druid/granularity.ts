@@ -6,7 +6,7 @@
 import { type Calendar, isRegular } from '../../core/calendar.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { calendarGrid, type Grid, gridThrough, phaseOf } from '../../core/grid.ts'
-import { contains } from '../../core/interval.ts'
+import { isWithin } from '../../core/interval.ts'
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
 import type { Span } from './druid-plan.ts'
 import { parseInstant } from './interval-text.ts'
@@ -179,7 +179,7 @@ function localGrid(
   if (zone.fixedOffset !== undefined) {
     return length.unit === 'day' ? gridThrough('cell', grid.step, local - zone.fixedOffset) : grid
   }
-  const isKnown = contains(calendarRange, range) && (origin ?? 0) >= calendarRange.from
+  const isKnown = isWithin(range, calendarRange) && (origin ?? 0) >= calendarRange.from
   return isKnown && isRegular(grid.calendar, range.from, range.to) ? grid : undefined
 }
 
@@ -191,7 +191,7 @@ function weekGrid(terms: Terms): Grid | undefined {
 
 /** Pieces of a local hour, minute or second. */
 function flooredGrid(step: number, { zone, range }: Terms): Grid | undefined {
-  if (zone.fixedOffset === undefined && !contains(calendarRange, range)) return undefined
+  if (zone.fixedOffset === undefined && !isWithin(range, calendarRange)) return undefined
   const phase = phaseOf(zone, step, range)
   return phase === undefined ? undefined : gridThrough('cell', step, phase)
 }

@@ -75,7 +75,7 @@ function isAtRest(all: readonly Segment[], source: string, at: number): boolean 
   return !isBehind && covering(all, source, at).every(({ isRealtime }) => !isRealtime)
 }
 
-const covers = (spans: readonly { from: number; to: number }[] | undefined, at: number): boolean =>
+const isCovered = (spans: readonly { from: number; to: number }[] | undefined, at: number): boolean =>
   spans?.some(({ from, to }) => from <= at * day && at * day < to) === true
 
 test('at rest: no segment is being written, and a finished one ends later', () => {
@@ -84,7 +84,7 @@ test('at rest: no segment is being written, and a finished one ends later', () =
       const rest = segments.atRest(view(all))
       for (const source of sourcesOf(...all)) {
         for (const at of days)
-          assert.equal(covers(rest.get(source), at), isAtRest(all, source, at), `${source} ${at}`)
+          assert.equal(isCovered(rest.get(source), at), isAtRest(all, source, at), `${source} ${at}`)
       }
     }),
   )
@@ -109,7 +109,7 @@ test('changed: the symmetric difference of the ids, day by day', () => {
             const differs = (isRealtime: boolean) =>
               new Set(ids(old, isRealtime)).symmetricDifference(new Set(ids(now, isRealtime))).size > 0
             const expected = differs(false) || (differs(true) && isAtRest(before, source, at))
-            assert.equal(covers(spans, at), expected, `${source} ${at}`)
+            assert.equal(isCovered(spans, at), expected, `${source} ${at}`)
           }
           spans?.forEach(({ from, to }, i) => {
             assert.ok(from < to && (i === 0 || spans[i - 1]!.to < from), 'condensed')
@@ -165,8 +165,8 @@ test('segments in progress where data is being written, or at the end, are left 
   // Finished: the same segments, served by others from now on.
   const finished = [head, second].map((each) => ({ ...each, isRealtime: false }))
   assert.deepEqual(changed([...past, head, second], [...past, ...finished]), [])
-  assert.equal(covers(segments.atRest(view([...past, head])).get('wiki'), 4), false)
-  assert.equal(covers(segments.atRest(view([...past, ...finished])).get('wiki'), 4), true)
+  assert.equal(isCovered(segments.atRest(view([...past, head])).get('wiki'), 4), false)
+  assert.equal(isCovered(segments.atRest(view([...past, ...finished])).get('wiki'), 4), true)
 })
 
 test('late data of a stream touches an interval at rest as soon as it is being written', () => {

@@ -37,7 +37,7 @@ export function readBucketing(reading: Reading): Bucketing | Bypass {
     return noBucket('ordered by another bucket than grouped')
   const column = items.findIndex(({ expression }) => isSame(bucketOf(reading, expression), bucket))
   if (column < 0) return noBucket('the time bucket is not selected')
-  if (hidesTime(items, column)) return notDecomposable('another column is called __time')
+  if (isTimeHidden(items, column)) return notDecomposable('another column is called __time')
   const isTimed = sorted !== undefined || (first === undefined && leading === 0)
   if (sorted === undefined && isJoin(reading)) return notDecomposable('exact counts may come in any order')
   const order = isTimed ? undefined : readOrder(reading.statement, { column, leading })
@@ -79,7 +79,7 @@ function sortedBy(items: readonly SelectItem[], key: Expression): Expression | u
 }
 
 /** Expressions in ORDER BY would then speak of that column. */
-const hidesTime = (items: readonly SelectItem[], bucket: number): boolean =>
+const isTimeHidden = (items: readonly SelectItem[], bucket: number): boolean =>
   items.some(({ alias }, i) => alias === '__time' && i !== bucket)
 
 /** Druid calls a column without a name by how many different names there are before it. */

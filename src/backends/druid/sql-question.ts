@@ -81,14 +81,14 @@ export function readSession(
 
 /** Session settings that only SQL has. */
 function refuseSession(members: ReadonlyMap<string, JsonNode>): Bypass | undefined {
-  const given = (key: string): boolean => !isAbsent(members.get(key))
-  if ([...members.keys()].some((key) => !given(key)))
+  const isGiven = (key: string): boolean => !isAbsent(members.get(key))
+  if ([...members.keys()].some((key) => !isGiven(key)))
     return invalid('context: null, which Druid takes in native queries only')
-  if (given('sqlCurrentTimestamp')) return invalid('sqlCurrentTimestamp')
-  if (given('engine') && textOf(members.get('engine')) !== 'native') {
+  if (isGiven('sqlCurrentTimestamp')) return invalid('sqlCurrentTimestamp')
+  if (isGiven('engine') && textOf(members.get('engine')) !== 'native') {
     return notDecomposable('another engine than the native one')
   }
-  const isNoText = given('sqlTimeZone') && textOf(members.get('sqlTimeZone')) === undefined
+  const isNoText = isGiven('sqlTimeZone') && textOf(members.get('sqlTimeZone')) === undefined
   return isNoText ? invalid('sqlTimeZone is no text') : undefined
 }
 

@@ -34,8 +34,8 @@ function refuseAccept(headers: HeaderList): Bypass | undefined {
   const accepted = headerOf(headers, 'accept')
   if (accepted === undefined) return undefined
   if (smileType.test(accepted)) return { bypass: 'other_encoding', detail: 'Accept: Smile' }
-  const takesJson = (type: string): boolean => acceptsJson.test(type) && !weightZero.test(type)
-  if (accepted.split(',').some((type) => takesJson(type.trim()))) return undefined
+  const isJsonAccepted = (type: string): boolean => acceptsJson.test(type) && !weightZero.test(type)
+  if (accepted.split(',').some((type) => isJsonAccepted(type.trim()))) return undefined
   return { bypass: 'other_encoding', detail: 'Accept: no JSON' }
 }
 

@@ -18,7 +18,7 @@ const keepsLabels = /^(?:topk|bottomk|limitk|limit_ratio)$/i
 const writesOthers = words('absent absent_over_time histogram_quantiles info')
 
 /** Whether `label_replace` or `label_join` gives every series of its argument a label that it cannot have had before. */
-export function writesNewLabel(call: SyntaxNode, text: string): boolean {
+export function isWritingNewLabel(call: SyntaxNode, text: string): boolean {
   const [argument, label] = argumentsOf(call)
   const written = label && literalIn(label, text)
   const bound = argument && new LabelReader(text).of(argument)

@@ -7,10 +7,10 @@ import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common'
 import { parser } from '@prometheus-io/lezer-promql'
 import type { EpochMs } from '../../core/clock.ts'
 import { Memo } from '../../core/memo.ts'
-import { writesNewLabel } from './labels.ts'
+import { isWritingNewLabel } from './labels.ts'
 import { unquote, unreadable, words } from './names.ts'
 import { maxTextLength, unfitText } from './query-text.ts'
-import { bindsLoosely, Reach, type Reached } from './reach.ts'
+import { isLoose, Reach, type Reached } from './reach.ts'
 import type { PromqlBypass } from './reasons.ts'
 
 export interface Examined {
@@ -174,7 +174,7 @@ class Examination {
         return refuse('depends_on_range', '@ start() or @ end()')
       case 'OffsetExpr':
       case 'StepInvariantExpr':
-        this.#hasLooseModifier ||= bindsLoosely(node.node)
+        this.#hasLooseModifier ||= isLoose(node.node)
         return undefined
       case 'OffsetDurationExpr':
         return this.#isOffset(node.node) ? false : refuse('unsafe_offset', this.#read(node))
@@ -216,7 +216,7 @@ class Examination {
     if (!this.#dialect.functions.has(name)) return refuse('unsafe_function', `${name}()`)
     if (labelRewriters.has(name)) {
       this.#rewritesLabels = true
-      this.#mayMergeSeries ||= !writesNewLabel(identifier.parent!, this.#text)
+      this.#mayMergeSeries ||= !isWritingNewLabel(identifier.parent!, this.#text)
     }
     return labelWriters.has(name) && this.#refuseIfNamesMustAgree(name)
   }

@@ -36,7 +36,7 @@ const wrappers = words('MatrixSelector SubqueryExpr OffsetExpr StepInvariantExpr
 const modified: ReadonlySet<string> = new Set(['VectorSelector', ...wrappers])
 
 /** Whether a modifier wraps more than it belongs to. */
-export const bindsLoosely = (modifier: SyntaxNode): boolean => !modified.has(modifier.firstChild!.name)
+export const isLoose = (modifier: SyntaxNode): boolean => !modified.has(modifier.firstChild!.name)
 
 /** The shift that a node adds to the reach of its selectors: at most, and at least. */
 interface Shift {
@@ -90,5 +90,5 @@ function shiftOf(node: SyntaxNode, text: string): Shift {
   // A range reaches from its beginning to the step itself.
   if (node.name !== 'OffsetExpr') return { most: ms, least: 0 }
   // A node that the modifier does not belong to is not shifted.
-  return bindsLoosely(node) ? { most: Math.max(0, ms), least: Math.min(0, ms) } : { most: ms, least: ms }
+  return isLoose(node) ? { most: Math.max(0, ms), least: Math.min(0, ms) } : { most: ms, least: ms }
 }

@@ -12,11 +12,11 @@ const selectsData = namedLike(['x-scope-orgid', 'x-mimir-*', 'x-read-consistency
 
 /** Mimir refuses clients that do not accept JSON (406), and has a format of its own for clients that name it. */
 export const isQuestionHeader: IsQuestionHeader = (name, value) =>
-  selectsData(name) || (name === 'accept' && !getsJson(value))
+  selectsData(name) || (name === 'accept' && !isJsonAccepted(value))
 
 const json = /(?:application\/json|application\/\*|\*\/\*)(?:[\s;,]|$)/
 
-const getsJson = (accepted: string): boolean =>
+const isJsonAccepted = (accepted: string): boolean =>
   accepted === '' || (json.test(accepted) && !accepted.includes('protobuf'))
 
 export const createPlanner = (options: LateOptions): Planner =>

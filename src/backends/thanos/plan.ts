@@ -29,7 +29,7 @@ export const createPlanner = (options: ThanosOptions): Planner =>
     otherTerms: [partial],
     exceptionsFor(query, _examined, flavour) {
       const refusal = refuse(query)
-      if (refusal !== undefined || !deduplicates(query, flavour)) return refusal
+      if (refusal !== undefined || !isDeduplicated(query, flavour)) return refusal
       if (options.replicas === true) return exceptions
       const why = 'which replica a sample is taken from depends on where a request begins'
       return { bypass: 'depends_on_range', detail: `${why}; see assume.replicas` }
@@ -43,7 +43,7 @@ function refuse({ question: { pairs } }: RangeQuery): PromqlBypass | undefined {
   return undefined
 }
 
-function deduplicates({ question: { pairs } }: RangeQuery, flavour: Flavour | undefined): boolean {
+function isDeduplicated({ question: { pairs } }: RangeQuery, flavour: Flavour | undefined): boolean {
   const picks = flavour?.traits?.includes(picksReplicas) === true || pairs.includes('replicaLabels[]')
   return picks && readBoolean(firstValue(pairs, 'dedup') ?? 'true') !== false
 }

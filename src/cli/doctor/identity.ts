@@ -6,12 +6,12 @@ import { isLocalAddress } from '../../core/socket-address.ts'
 /** One finding for each backend that distinguishes clients by a user header. */
 export function checkIdentity(config: Config): Finding[] {
   return Object.entries(config.backends).flatMap(([name, { identity, listen = config.listen }]) => {
-    const isRuled = config.rules.some((rule) => rule.identity === 'user' && appliesTo(rule, name))
+    const isRuled = config.rules.some((rule) => rule.identity === 'user' && isAbout(rule, name))
     return identity === 'user' || isRuled ? [userFinding(name, listen)] : []
   })
 }
 
-const appliesTo = ({ match }: Config['rules'][number], name: string): boolean =>
+const isAbout = ({ match }: Config['rules'][number], name: string): boolean =>
   match.backend === undefined || match.backend === name
 
 function userFinding(name: string, listen: string): Finding {

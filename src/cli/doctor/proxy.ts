@@ -66,9 +66,9 @@ function readyFinding(ready: AdminReply | Failure): Finding {
 
 /** Once ready, a proxy stays ready: it serves stored answers in an outage. The outage is reported here. */
 function outageFindings({ backends = [] }: ProxyStatus): Finding[] {
-  const silent = (upstream: UpstreamStatus): boolean => upstream.healthy === false || upstream.failures > 0
+  const isSilent = (upstream: UpstreamStatus): boolean => upstream.healthy === false || upstream.failures > 0
   return backends.flatMap(({ name, upstreams }) =>
-    upstreams.filter(silent).map(({ url, lastError = 'no answer' }) => {
+    upstreams.filter(isSilent).map(({ url, lastError = 'no answer' }) => {
       const sentence = `The proxy cannot reach ${url} now: ${oneLine(lastError)}.`
       const remedy =
         'Stored answers are served for as long as maxStale allows; check the database and the network.'

@@ -57,7 +57,7 @@ export class Instants {
   serve(trip: WholeTrip, at: EpochMs): MaybePromise<Answer> {
     const { key, request } = trip
     const stored = this.#last.use(key)
-    if (stored !== undefined && this.#stands(trip, stored, at)) return this.#hit(trip, stored, at)
+    if (stored !== undefined && this.#isUsable(trip, stored, at)) return this.#hit(trip, stored, at)
     if (request.demands.onlyIfCached) return { kind: 'not-cached' }
     const joined = this.#join(trip, at)
     return this.#wait(trip, { flight: joined ?? this.#open(trip, at), isJoined: joined !== undefined, at })
@@ -69,7 +69,7 @@ export class Instants {
   }
 
   /** Never an answer for a later time than the requested one. */
-  #stands({ request, demands }: WholeTrip, stored: StoredInstant, at: EpochMs): boolean {
+  #isUsable({ request, demands }: WholeTrip, stored: StoredInstant, at: EpochMs): boolean {
     const { withinMs, terms } = request
     const ageMs = this.#options.clock.now() - stored.generatedAt
     if (stored.generatedAt < demands.freshFrom || ageMs >= stored.lifetimeMs) return false

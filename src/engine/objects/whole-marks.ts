@@ -2,7 +2,7 @@
 import type { WholePlan } from '../../backends/whole-answers.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import type { Key } from '../../core/key.ts'
-import { type Mark, touches } from '../../core/mark.ts'
+import { isConcerned, type Mark } from '../../core/mark.ts'
 import type { BackendMarks } from '../marks.ts'
 
 /** An answer generated at or before `changedAt` is not fresh, one at or before `purgedAt` not usable. */
@@ -23,12 +23,12 @@ export function markedAt(
   const question = { ...plan, key, shape: plan.text, query: plan.query ?? plan.text }
   let { changedAt, purgedAt } = never
   for (const mark of about) {
-    if (!touches(mark, question) || !overlaps(mark, plan)) continue
+    if (!isConcerned(mark, question) || !isOverlapping(mark, plan)) continue
     if (mark.kind === 'purge') purgedAt = Math.max(purgedAt, mark.at)
     else changedAt = Math.max(changedAt, mark.at)
   }
   return { changedAt: Math.max(changedAt, purgedAt), purgedAt }
 }
 
-const overlaps = (mark: Mark, { span }: WholePlan): boolean =>
+const isOverlapping = (mark: Mark, { span }: WholePlan): boolean =>
   span === undefined || (mark.from < span.to && mark.to > span.from)

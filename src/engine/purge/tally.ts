@@ -59,11 +59,12 @@ export class Tally {
 
 export function countWhere(
   panes: readonly Pane[],
-  holds: (bucket: number, clock: EpochMs) => boolean,
+  isCounted: (bucket: number, clock: EpochMs) => boolean,
 ): number {
   let count = 0
   for (const pane of panes) {
-    for (let bucket = pane.from; bucket < pane.to; bucket++) if (holds(bucket, clockOf(pane, bucket))) count++
+    for (let bucket = pane.from; bucket < pane.to; bucket++)
+      if (isCounted(bucket, clockOf(pane, bucket))) count++
   }
   return count
 }

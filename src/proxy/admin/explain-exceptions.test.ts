@@ -44,7 +44,7 @@ test('the rewritten request is explained, as the proxy would answer it', async (
 })
 
 test('shadow mode and a rule that is exact explain the request as it came', async () => {
-  const exact: Rule = { name: 'exact', terms: { edges: 'exact' }, matches: () => true }
+  const exact: Rule = { name: 'exact', terms: { edges: 'exact' }, isMatch: () => true }
   for (const plan of [await explained('shadow'), await explained('on', [exact])]) {
     assert.equal(plan.rewritten, undefined)
     assert.equal(plan.edges?.buckets.length, 2)

@@ -80,7 +80,7 @@ export class ServedBackends {
   }
 
   /** Whether any backend still uses a store. */
-  uses(store: Store): boolean {
+  isInUse(store: Store): boolean {
     return [...this.list, ...this.#retired].some((backend) => backend.store === store)
   }
 

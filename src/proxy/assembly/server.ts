@@ -205,7 +205,7 @@ export class ProxyServer {
   async #removeUnused(farStore: string | undefined): Promise<void> {
     if (farStore === undefined || farStore === this.#options.quotaStore) return
     const store = this.#storage.of(farStore)
-    if (!this.#backends.uses(store)) await this.#storage.remove(farStore)
+    if (!this.#backends.isInUse(store)) await this.#storage.remove(farStore)
   }
 
   #newLimiters(): Limiters {

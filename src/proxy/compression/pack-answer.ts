@@ -51,7 +51,7 @@ export function packAnswer(
 /** Undefined where too few pieces are there, or the budget has no room. */
 function splice(options: PackOptions, { body, panes }: PackableAnswer): Written | undefined {
   const { packed, pieces } = options
-  if (panes === undefined || !pieces.covers(panes, body)) return undefined
+  if (panes === undefined || !pieces.isWorthwhile(panes, body)) return undefined
   const written = writeOut(options, spliceRoom(body.length), (target) => pieces.write(body, target))
   if (written !== undefined) packed.offer(panes, 'gzip', written.bytes)
   return written

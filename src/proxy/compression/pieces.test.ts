@@ -77,7 +77,7 @@ const part = (pane: Pane, from: number, to: number): Pane =>
 function ask({ pieces }: Stand, panes: readonly Pane[]): 'spliced' | 'whole' {
   const answer = recompose(panes)
   const target = Buffer.alloc(answer.length)
-  const end = pieces.covers(panes, answer) ? pieces.write(answer, target) : 0
+  const end = pieces.isWorthwhile(panes, answer) ? pieces.write(answer, target) : 0
   if (end > 0) assert.ok(gunzipSync(target.subarray(0, end)).equals(written(answer)))
   pieces.want(panes, answer)
   return end > 0 ? 'spliced' : 'whole'

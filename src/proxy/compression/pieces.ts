@@ -58,7 +58,7 @@ export class Pieces {
   }
 
   /** Whether an answer made of these panes may be worth putting together. */
-  covers(panes: readonly Pane[], answer: Recomposed): boolean {
+  isWorthwhile(panes: readonly Pane[], answer: Recomposed): boolean {
     if (!isLarge(panes, answer)) return false
     let covered = 0
     for (const pane of panes) {

@@ -5,7 +5,7 @@
 import type { WireRequest } from '../../backends/backend.ts'
 import { noBytes } from '../../core/bytes.ts'
 import { headerOf } from '../../core/headers.ts'
-import { climbingRefused, climbs } from '../../core/url.ts'
+import { climbingRefused, isClimbing } from '../../core/url.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import type { Arrivals } from '../front/arrivals.ts'
@@ -100,7 +100,7 @@ export class Handler {
     const incoming = readTarget(request, outgoing.trace)
     if (incoming === undefined)
       return this.#own.refuse(outgoing, 'bad_request', 'the request target is not a path')
-    if (this.#options.upstream.hasPrefix && climbs(incoming.path))
+    if (this.#options.upstream.hasPrefix && isClimbing(incoming.path))
       return this.#own.refuse(outgoing, 'bad_request', climbingRefused)
     if (isLoop(incoming, this.#options.via)) {
       return this.#own.refuse(

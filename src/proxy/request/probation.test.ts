@@ -23,7 +23,7 @@ test('only answers that would have come from the cache count, and a difference w
 
 test('a mode that is held back is shadow at most, by rules and by a switch too, and says why', () => {
   const terms = { mode: 'on' } as Settings['terms']
-  const rule = { name: 'r', terms: { mode: 'on' as const }, matches: () => true }
+  const rule = { name: 'r', terms: { mode: 'on' as const }, isMatch: () => true }
   const settings: Settings = { terms, rules: [rule] }
   let why: string | undefined = 'not yet'
   const modes = new ModeSwitch(() => settings, { heldBack: () => why })

@@ -7,7 +7,7 @@ const subject = { path: '/', headers: [], query: 'up' }
 
 const settingsOf = (mode: Mode, rule?: Mode): Settings => ({
   terms: { mode, identity: 'separate', policy: ladder(), maxStaleMs: 0 },
-  rules: rule === undefined ? [] : [{ name: 'rules.0', terms: { mode: rule }, matches: () => true }],
+  rules: rule === undefined ? [] : [{ name: 'rules.0', terms: { mode: rule }, isMatch: () => true }],
 })
 
 test('a mode that is set holds until the configuration is replaced', () => {
@@ -47,8 +47,8 @@ test('the policy of the backend comes first, then those of the rules that set on
   const settings: Settings = {
     terms: { ...terms, policy: own },
     rules: [
-      { name: 'rules.0', terms: { mode: 'off' }, matches: () => true },
-      { name: 'rules.1', terms: { policy: ofRule }, matches: () => true },
+      { name: 'rules.0', terms: { mode: 'off' }, isMatch: () => true },
+      { name: 'rules.1', terms: { policy: ofRule }, isMatch: () => true },
     ],
   }
   const policies = policiesOf(settings)

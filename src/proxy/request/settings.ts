@@ -41,7 +41,7 @@ export interface Rule {
   readonly name: string
   readonly terms: Partial<Terms>
   /** Undefined where it cannot be decided: a text is too long to be matched. */
-  matches(subject: RuleSubject): boolean | undefined
+  isMatch(subject: RuleSubject): boolean | undefined
 }
 
 export interface RuledTerms extends Terms {
@@ -84,7 +84,7 @@ export function termsFor({ terms, rules, override }: Settings, subject: RuleSubj
   if (rules.length === 0) return terms
   let verdict: boolean | undefined = false
   const rule = rules.find((each) => {
-    verdict = each.matches(subject)
+    verdict = each.isMatch(subject)
     return verdict !== false
   })
   if (rule === undefined) return terms

@@ -349,7 +349,7 @@ test('buckets that rules make exceptions of are kept for as long, too', () => {
   const terms = { mode: 'on', identity: 'shared', policy: ladder(), maxStaleMs: hour } as const
   const limits = limitsOf({ retentionMs: hour })
   const retentionWith = (...ruled: Partial<Terms>[]) => {
-    const rules = ruled.map((terms) => ({ name: 'rule', terms, matches: () => true }))
+    const rules = ruled.map((terms) => ({ name: 'rule', terms, isMatch: () => true }))
     const database = { name: 'druid', settings: () => ({ terms, rules }) } as unknown as DatabaseOptions
     return retentionOf({ limits, databases: [database] })
   }

@@ -5,7 +5,7 @@ import type { Created, Inspected, Refused, StoreFinding } from '../kind.ts'
 import { recordKey } from './keys.ts'
 import type { DynamoDbConfig } from './kind.ts'
 import { connect, type DynamoDbApi } from './library.ts'
-import { apiVersion, createTables, expires, missingTables, refusalOf, tablesOf } from './tables.ts'
+import { apiVersion, createTables, hasExpiry, missingTables, refusalOf, tablesOf } from './tables.ts'
 
 /** Creating a table, or finding credentials, takes longer than a read. */
 const timeoutMs = 10_000
@@ -67,7 +67,7 @@ async function readFinding(api: DynamoDbApi, { table }: DynamoDbConfig, clock: C
 async function expiryFindings(api: DynamoDbApi, { table }: DynamoDbConfig): Promise<StoreFinding[]> {
   const findings: StoreFinding[] = []
   for (const name of Object.values(tablesOf(table))) {
-    if (await expires(api, name)) continue
+    if (await hasExpiry(api, name)) continue
     const text = `The table ${name} does not expire its items: answers stay right, and it grows without end.`
     findings.push(warn(text, 'Turn its TTL on: windowpane store init.'))
   }

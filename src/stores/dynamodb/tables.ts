@@ -118,10 +118,10 @@ function otherKeys(
 }
 
 async function enableExpiry(api: DynamoDbApi, TableName: string): Promise<void> {
-  if (!(await expires(api, TableName))) await api.updateTimeToLive(expiryOf(TableName))
+  if (!(await hasExpiry(api, TableName))) await api.updateTimeToLive(expiryOf(TableName))
 }
 
-export async function expires(api: DynamoDbApi, TableName: string): Promise<boolean> {
+export async function hasExpiry(api: DynamoDbApi, TableName: string): Promise<boolean> {
   const { TimeToLiveDescription } = await api.describeTimeToLive({ TableName })
   const status = TimeToLiveDescription?.TimeToLiveStatus
   return status === 'ENABLED' || status === 'ENABLING'

@@ -27,7 +27,7 @@ export interface LmdbCellsParts {
   readonly clock: Clock
   readonly markers: Pick<Markers, 'isAlone'>
   /** Whether so many bytes may be written now. */
-  readonly admits: (bytes: number) => boolean
+  readonly hasRoomFor: (bytes: number) => boolean
 }
 
 /** Leases, marks and token buckets are written even where the store is full; bodies of objects are not. */
@@ -119,12 +119,12 @@ export class LmdbCells implements Cells {
   }
 
   async #write<T>(changes: readonly Change[], action: () => T, otherwise: T): Promise<T> {
-    const { health, admits } = this.#parts
+    const { health, hasRoomFor } = this.#parts
     const bytes = changes.reduce(
       (sum, change) => sum + ('put' in change ? change.put.value.byteLength : 0),
       0,
     )
-    const isAdmitted = bytes <= alwaysWrittenBytes || health.attempt(() => admits(bytes)) === true
+    const isAdmitted = bytes <= alwaysWrittenBytes || health.attempt(() => hasRoomFor(bytes)) === true
     return (isAdmitted ? await this.#change(bytes, action) : undefined) ?? otherwise
   }
 

@@ -114,7 +114,7 @@ class FileStore implements LmdbStore {
     this.#room = new Room({ clock, disk, directory, maxBytes, reserveBytes, retentionMs }, parts)
     this.cells = new LmdbCells({
       ...{ file: this.#file, health: this.#health, clock, markers: this.#markers },
-      admits: (bytes) => this.#health.isWritable && this.#room.admitsCells(bytes),
+      hasRoomFor: (bytes) => this.#health.isWritable && this.#room.hasRoomForCells(bytes),
     })
     this.#collectCells = cellCollection(this.#file, clock)
     this.#schedule()
@@ -231,7 +231,7 @@ class FileStore implements LmdbStore {
     if (bytes > this.#options.maxBytes / 8) return false
     const { maxQueuedBytes = 64 * 1024 * 1024 } = this.#options
     if (this.#file.queuedBytes + bytes > maxQueuedBytes) return false
-    return this.#health.attempt(() => this.#room.admits(bytes)) ?? false
+    return this.#health.attempt(() => this.#room.hasRoomFor(bytes)) ?? false
   }
 
   #noteUses(keys: readonly Key[]): void {

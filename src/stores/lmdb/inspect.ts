@@ -21,7 +21,7 @@ const metaBytes = 160
 const unwrittenBytes = 1024 * 1024
 
 /** Whether LMDB can open the file; one that is not there or empty it makes anew. */
-export function looksWhole(path: string): boolean {
+export function isProbablyWhole(path: string): boolean {
   let file: number
   try {
     file = openSync(path, 'r')

@@ -4,7 +4,7 @@ import { type Clock, pause } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
 import { keepingAlive } from '../waiting.ts'
 import { StoreFile } from './file.ts'
-import { looksWhole } from './inspect.ts'
+import { isProbablyWhole } from './inspect.ts'
 import { type LmdbLibrary, loadLibrary, nameOfError } from './library.ts'
 import { type Host, Markers, type SetAsideReason } from './marker.ts'
 import { type Disk, dataFile, fileMode, lockFile, preparePlace } from './place.ts'
@@ -65,7 +65,7 @@ async function openLocked(library: LmdbLibrary, markers: Markers, options: OpenO
     markers.setAside()
     return { file: open(), markers, setAside: 'damaged' }
   }
-  if (!looksWhole(dataFile(options.directory))) {
+  if (!isProbablyWhole(dataFile(options.directory))) {
     if (!isAlone) throw new Error('the file is damaged, and another process has it open')
     return beginAnew()
   }

@@ -5,7 +5,7 @@ import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { clockOf, type Pane, PaneBody, paneOf, paneVersion, slice } from '../../core/pane.ts'
 import type { StoreRules } from '../kind.ts'
-import { blocksAround, overlaps, planRows, type RowSource, tiled } from '../rows/plan.ts'
+import { blocksAround, isOverlapping, planRows, type RowSource, tiled } from '../rows/plan.ts'
 import { frameOf } from '../rows/record.ts'
 import type { RowRef } from '../rows/row-key.ts'
 import { copied, isSame, payloadIn, seal, unseal } from '../rows/seal.ts'
@@ -47,7 +47,8 @@ export class Panes {
     const known = this.#know(key, interval)
     if (known === undefined) return undefined
     const { record } = known
-    const rows = interval.from < interval.to ? known.rows.filter(({ ref }) => overlaps(ref, interval)) : []
+    const rows =
+      interval.from < interval.to ? known.rows.filter(({ ref }) => isOverlapping(ref, interval)) : []
     const panes = tiled(rows.map((row) => this.#paneIn(key, row)).filter((pane) => pane !== undefined))
       .filter((pane) => frameOf(pane) === record.frame)
       .map((pane) => slice(pane, interval))
@@ -98,7 +99,7 @@ export class Panes {
     const view = this.#records.view(key)
     const before = this.#remembered.use(key)
     const hasChanged = before === undefined || view === undefined || !isSame(before.sealed, view)
-    if (!hasChanged && covers(before, interval)) return before
+    if (!hasChanged && hasAllOf(before, interval)) return before
     const sealed = view && copied(view)
     const record = hasChanged ? sealed && this.#records.opened(key, sealed) : before.record
     if (sealed === undefined || record === undefined) {
@@ -132,7 +133,7 @@ export class Panes {
 
   #rowsOver(key: Key, interval: Interval): RowRef[] {
     if (interval.from >= interval.to) return []
-    return this.#records.rows(key, blocksAround(interval)).filter((row) => overlaps(row, interval))
+    return this.#records.rows(key, blocksAround(interval)).filter((row) => isOverlapping(row, interval))
   }
 
   #panesOf(key: Key, rows: readonly RowRef[]): readonly Pane[] {
@@ -179,5 +180,5 @@ export class Panes {
   }
 }
 
-const covers = (known: Interval, interval: Interval): boolean =>
+const hasAllOf = (known: Interval, interval: Interval): boolean =>
   known.from <= interval.from && interval.to <= known.to

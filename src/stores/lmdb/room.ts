@@ -50,7 +50,7 @@ export class Room {
   }
 
   /** Whether so many bytes may be written now; may begin to make room for later ones. */
-  admits(bytes: number): boolean {
+  hasRoomFor(bytes: number): boolean {
     const { maxBytes, reserveBytes } = this.#options
     const wanted = this.#file.queuedBytes + bytes
     if (this.#freeDiskBytes() - wanted < reserveBytes) {
@@ -67,8 +67,8 @@ export class Room {
   }
 
   /** Cells are not evicted: they leave by their own clocks, and until then may take only a part of the store. */
-  admitsCells(bytes: number): boolean {
-    return this.#file.cellBytes() + bytes <= cellShare * this.#options.maxBytes && this.admits(bytes)
+  hasRoomForCells(bytes: number): boolean {
+    return this.#file.cellBytes() + bytes <= cellShare * this.#options.maxBytes && this.hasRoomFor(bytes)
   }
 
   #making: Promise<void> | undefined

@@ -4,7 +4,7 @@
  */
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'
-import { adoptable, bodyMemory } from '../../core/pane.ts'
+import { bodyMemory, isAdoptable } from '../../core/pane.ts'
 import { checked, seal } from './seal.ts'
 
 const encodings = { plain: 0, zstd: 1 } as const
@@ -60,7 +60,7 @@ export async function unpack(place: Buffer, value: Buffer): Promise<Buffer | und
 
 /** Bytes that can become the body of a pane. */
 function owned(bytes: Buffer): Buffer {
-  if (adoptable(bytes)) return bytes
+  if (isAdoptable(bytes)) return bytes
   const own = bodyMemory(bytes.length)
   own.set(bytes)
   return own

@@ -164,5 +164,5 @@ function isWorthGathering(run: readonly Piece[]): boolean {
   return run.length > maxRowsSideBySide || span === blockBuckets
 }
 
-export const overlaps = (row: Interval, interval: Interval): boolean =>
+export const isOverlapping = (row: Interval, interval: Interval): boolean =>
   row.from < interval.to && row.to > interval.from

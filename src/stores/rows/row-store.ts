@@ -94,7 +94,7 @@ export class RowStore implements Store {
     const merged = mergePieces(panesOf(found.rows), everything)
     const left = cutOut(merged, interval, fetchedUntil)
     const isAll = interval === everything && left.length === 0
-    const drop = found.rows.filter((row) => overlaps(row, interval) && row.clock <= until)
+    const drop = found.rows.filter((row) => isOverlapping(row, interval) && row.clock <= until)
     if (drop.length > 0 || isAll) {
       const put = await this.#rowsOf(key, cutOut(panesOf(drop), interval).flatMap(piecesOf))
       const dropRecord = isAll ? { dropRecord: Math.max(clock.now(), found.record.newest) } : {}
@@ -144,7 +144,7 @@ export class RowStore implements Store {
     const record = stored.record && (await this.#recordIn(key, stored.record))
     if (record === undefined) return undefined
     // Engines return all rows that begin in a block: rows that end before the interval are not unpacked.
-    const wanted = interval === undefined ? [] : stored.rows.filter((row) => overlaps(row, interval))
+    const wanted = interval === undefined ? [] : stored.rows.filter((row) => isOverlapping(row, interval))
     const rows = await Promise.all(
       wanted.map(async (row) => ({ ...row, pane: await this.#paneIn(key, row, record.frame) })),
     )
@@ -219,5 +219,5 @@ function placeOf(key: Key, row?: RowId): Buffer {
 const panesOf = (rows: readonly LoadedRow[]): Pane[] =>
   rows.map(({ pane }) => pane).filter((pane) => pane !== undefined)
 
-const overlaps = ({ from, buckets }: RowId, interval: Interval): boolean =>
+const isOverlapping = ({ from, buckets }: RowId, interval: Interval): boolean =>
   from < interval.to && from + buckets > interval.from
