@@ -43,6 +43,7 @@ async function main(): Promise<number> {
   const files = testFiles().filter(
     (file) =>
       file === 'src/core/runtime.test.ts' ||
+      file === 'src/proxy/front/connections.test.ts' ||
       (file.startsWith('test/proxy/') && !others.some((name) => file.includes(`/${name}.test.ts`))),
   )
   process.stderr.write(`the proxy on Node ${version}\n`)

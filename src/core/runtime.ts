@@ -2,7 +2,6 @@
  * Everything that relies on internals of Node or V8 that they do not document. Each piece has a test that fails when a
  * new version behaves differently, and a switch in the configuration (section `runtime`) that turns it off.
  */
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -70,18 +69,6 @@ export class TappedMessage extends IncomingMessage {
   override push(chunk: Buffer | null): boolean {
     return this.#tap === undefined ? super.push(chunk) : this.#tap(chunk)
   }
-}
-
-/**
- * Closes a response that waits behind another one on a connection that is gone. Node 22 emits no `close` for it; Node 24 does, and
- * does not do so again after this.
- */
-export function closeWaiting(response: ServerResponse): void {
-  const state = response as ServerResponse & { _closed: boolean }
-  if (state._closed) return
-  state.destroyed = true
-  state._closed = true
-  response.emit('close')
 }
 
 /** How many bytes of pending writes the system has not accepted; undefined where the handle does not expose it. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { EventEmitter } from 'node:events'
-import type { Socket } from 'node:net'
+import { EventEmitter, once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import test from 'node:test'
+import { scheduler } from 'node:timers/promises'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { type ClientLimits, Connections } from './connections.ts'
 
@@ -209,4 +211,28 @@ test('of too many incomplete requests of one address the oldest are refused', as
   assert.match(sockets[0]!.written, /^HTTP\/1\.1 408 [\s\S]*limits\.maxIncompletePerAddress/)
   assert.ok(!other.isDestroyed)
   assert.deepEqual(cut, ['incomplete_per_address', 'incomplete_per_address'])
+})
+
+test('responses that wait behind another are closed once, with their connection', async (t) => {
+  const { connections, shortcut } = setUp()
+  const responses: ServerResponse[] = []
+  const closed: number[] = []
+  const server = createServer((request, response) => {
+    const place = responses.push(response)
+    response.on('close', () => closed.push(place))
+    if (response.socket === null) connections.waits(request.socket, response)
+  })
+  server.on('connection', (socket) => connections.add(socket, shortcut))
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(3))
+  while (responses.length < 3) await scheduler.yield()
+  const { socket } = responses[0]!
+  client.destroy()
+  await once(socket!, 'close')
+  await scheduler.yield()
+  for (const { closed: isClosed, destroyed } of responses) assert.ok(isClosed && destroyed)
+  assert.deepEqual(closed.toSorted(), [1, 2, 3])
+  connections.stop()
 })

@@ -7,7 +7,6 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { CutReason } from '../../core/decision.ts'
-import { closeWaiting } from '../../core/runtime.ts'
 import type { Asked, Reply } from './exchange.ts'
 import { writeRefusal } from './refusal.ts'
 import type { Shortcut } from './shortcut.ts'
@@ -209,3 +208,13 @@ function doingOf(socket: Socket, connection: Connection): Doing {
 /** A connection that was only opened has nothing to send yet. */
 const hasBegun = (socket: Socket, { request, sinceBytes, shortcut }: Connection): boolean =>
   request?.complete === false || socket.bytesRead > sinceBytes || shortcut.isReceiving
+
+/** Its connection is gone before its turn came. Node 24 closes it in the next tick, Node 22 leaves it open. */
+function closeWaiting(response: ServerResponse): void {
+  response.destroy()
+  process.nextTick(() => {
+    if (response.closed) return
+    Object.defineProperty(response, 'closed', { value: true })
+    response.emit('close')
+  })
+}
