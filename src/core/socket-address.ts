@@ -10,10 +10,11 @@ export const hostOf = (address: string): string =>
     .replace(/:\d+$/, '')
     .replace(/^\[|\]$/g, '')
 
-/** Whether a host, with or without brackets, is this machine by its name or address alone. */
-export const isLoopback = (host: string): boolean =>
-  /^(?:(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/.test(host)
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/
 
-/** Whether only this machine can connect to it. */
+/** Whether a host to connect to, with or without brackets, is this machine by its name or address alone. */
+export const isLoopback = (host: string): boolean => loopback.test(host) || host.endsWith('.localhost')
+
+/** Whether only this machine can connect to it. A resolver may have any address for a name below `localhost`. */
 export const isLocalAddress = (address: string): boolean =>
-  socketPathOf(address) !== undefined || isLoopback(hostOf(address))
+  socketPathOf(address) !== undefined || loopback.test(hostOf(address))
