@@ -1,7 +1,7 @@
 /** Panes in the file: reading, writing and removing rows of one key. Called inside a transaction. */
 import type { EpochMs } from '../../core/clock.ts'
 import { endOf } from '../../core/grid.ts'
-import type { Interval } from '../../core/interval.ts'
+import { type Interval, isEmpty } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { clockOf, type Pane, PaneBody, paneOf, paneVersion, slice } from '../../core/pane.ts'
 import type { StoreRules } from '../kind.ts'
@@ -47,8 +47,7 @@ export class Panes {
     const known = this.#know(key, interval)
     if (known === undefined) return undefined
     const { record } = known
-    const rows =
-      interval.from < interval.to ? known.rows.filter(({ ref }) => isOverlapping(ref, interval)) : []
+    const rows = isEmpty(interval) ? [] : known.rows.filter(({ ref }) => isOverlapping(ref, interval))
     const panes = tiled(rows.map((row) => this.#paneIn(key, row)).filter((pane) => pane !== undefined))
       .filter((pane) => frameOf(pane) === record.frame)
       .map((pane) => slice(pane, interval))
