@@ -153,7 +153,7 @@ interface Watched {
 function telemetryOf({ config, format, server, fleet, spans, threads }: Watched): Telemetry {
   const sum = (of: 'flights' | 'requests') =>
     server()?.databases.reduce((total, database) => total + database.figures()[of], 0) ?? 0
-  const watch = watchProcess(systemClock)
+  const read = watchProcess(systemClock)
   const sources = {
     stores: () => server()?.stores() ?? [],
     leases: () => server()?.leases() ?? noLeases,
@@ -166,7 +166,7 @@ function telemetryOf({ config, format, server, fleet, spans, threads }: Watched)
     quotas: () => quotaFigures(server()?.databases ?? []),
     fleet,
     traces: spans,
-    process: () => withThreads(watch.read(), threads()),
+    process: () => withThreads(read(), threads()),
   }
   const log = {
     level: () => config().telemetry.logLevel,

@@ -100,19 +100,11 @@ async function isSpoken(candidates: readonly KindName[], database: ConnectedData
 const usualRemedy =
   'Give the URL of the database as a Grafana data source has it, without the path of a page or of an endpoint.'
 
-async function remedyFor(backend: BackendConfig, url: string): Promise<string> {
-  const better = await shorterUrl(backend, url)
-  return better === undefined ? usualRemedy : `Use ${better.url} instead: that is ${better.label}.`
-}
-
 /** Longer paths than this are no slips. */
 const mostTries = 8
 
 /** A URL that was copied from a browser or an API call has the path of a page: the database is at one of the paths above. */
-async function shorterUrl(
-  backend: BackendConfig,
-  url: string,
-): Promise<{ readonly url: string; readonly label: string } | undefined> {
+async function remedyFor(backend: BackendConfig, url: string): Promise<string> {
   const { origin, pathname } = new URL(url)
   const segments = pathname.split('/').filter((segment) => segment !== '')
   for (let kept = segments.length - 1; kept >= Math.max(0, segments.length - mostTries); kept--) {
@@ -120,12 +112,12 @@ async function shorterUrl(
     const database = await connectTo(backend, shorter)
     try {
       const { flavour } = await recognise(database, backend, shorter)
-      if (flavour.isKnown) return { url: shorter, label: flavour.label }
+      if (flavour.isKnown) return `Use ${shorter} instead: that is ${flavour.label}.`
     } catch {
-      return undefined
+      return usualRemedy
     } finally {
       await database.close()
     }
   }
-  return undefined
+  return usualRemedy
 }

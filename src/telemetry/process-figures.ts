@@ -15,38 +15,30 @@ export interface ProcessFigures {
 /** The figures that each thread has of its own. */
 export type ThreadFigures = Pick<ProcessFigures, 'heapBytes' | 'lagSeconds'>
 
-export interface ProcessWatch {
-  read(): ProcessFigures
-  stop(): void
-}
-
 /** The delay is that of a timer; an idle loop shows this resolution. */
 const resolutionMs = 10
 
-export function watchProcess(clock: Clock): ProcessWatch {
+export function watchProcess(clock: Clock): () => ProcessFigures {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs })
   delay.enable()
   const startedAt = clock.now() - process.uptime() * 1000
-  return {
-    read() {
-      const { user, system } = process.cpuUsage()
-      const { rss, heapUsed, external } = process.memoryUsage()
-      const lagSeconds = {
-        p50: lag(delay.percentile(50)),
-        p99: lag(delay.percentile(99)),
-        max: lag(delay.max),
-      }
-      delay.reset()
-      return {
-        cpuSeconds: (user + system) / 1e6,
-        startedAt,
-        residentBytes: rss,
-        heapBytes: heapUsed,
-        externalBytes: external,
-        lagSeconds,
-      }
-    },
-    stop: () => void delay.disable(),
+  return () => {
+    const { user, system } = process.cpuUsage()
+    const { rss, heapUsed, external } = process.memoryUsage()
+    const lagSeconds = {
+      p50: lag(delay.percentile(50)),
+      p99: lag(delay.percentile(99)),
+      max: lag(delay.max),
+    }
+    delay.reset()
+    return {
+      cpuSeconds: (user + system) / 1e6,
+      startedAt,
+      residentBytes: rss,
+      heapBytes: heapUsed,
+      externalBytes: external,
+      lagSeconds,
+    }
   }
 }
 
@@ -54,11 +46,11 @@ export function watchProcess(clock: Clock): ProcessWatch {
 const readEveryMs = 10_000
 
 export function watchThread(clock: Clock): () => ThreadFigures {
-  const watch = watchProcess(clock)
-  let [figures, readAt]: [ThreadFigures, number] = [watch.read(), clock.elapsed()]
+  const read = watchProcess(clock)
+  let [figures, readAt]: [ThreadFigures, number] = [read(), clock.elapsed()]
   return () => {
     if (clock.elapsed() - readAt >= readEveryMs) {
-      figures = watch.read()
+      figures = read()
       readAt = clock.elapsed()
     }
     return { heapBytes: figures.heapBytes, lagSeconds: figures.lagSeconds }

@@ -62,8 +62,7 @@ export class Tracing {
   begin(headers: HeaderList): SpanIds | undefined {
     if (!requestChannel.hasSubscribers && !fetchChannel.hasSubscribers) return undefined
     const { clock, sampleRatio } = this.#options
-    const given = headerOf(headers, 'traceparent')
-    const parent = given === undefined ? undefined : parseTraceparent(given)
+    const parent = parseTraceparent(headerOf(headers, 'traceparent') ?? '')
     const isSampled = parent === undefined ? clock.random() < (sampleRatio?.() ?? 1) : parent.isSampled
     if (!isSampled) return undefined
     const state = parent && headerOf(headers, 'tracestate')
@@ -94,8 +93,7 @@ export class Tracing {
   /** Undefined where the query belongs to no traced request. */
   beginFetch({ method, path, headers }: TracedQuery): FetchSpan | undefined {
     if (!fetchChannel.hasSubscribers && !requestChannel.hasSubscribers) return undefined
-    const given = headerOf(headers, 'traceparent')
-    const parent = given === undefined ? undefined : parseTraceparent(given)
+    const parent = parseTraceparent(headerOf(headers, 'traceparent') ?? '')
     if (parent === undefined || !parent.isSampled) return undefined
     const { backend, server, clock } = this.#options
     const span: SpanIds = {

@@ -11,8 +11,6 @@ import { findProgram } from '../servers/debian.ts'
 test('promtool finds nothing wrong with the metrics', async (t) => {
   const promtool = requireServer(t, await findProgram({ package: 'promtool' }))
   if (promtool === null) return
-  const watch = watchProcess(systemClock)
-  t.after(() => watch.stop())
   const telemetry = new Telemetry({
     clock: systemClock,
     version: '1.2.3',
@@ -22,7 +20,7 @@ test('promtool finds nothing wrong with the metrics', async (t) => {
       memory: () => ({ used: 1, limit: 2 }),
       flights: () => 0,
       requestsInFlight: () => 0,
-      process: () => watch.read(),
+      process: watchProcess(systemClock),
     },
   })
   const hooks = telemetry.hooks('main "quoted"')
