@@ -234,3 +234,6 @@ export const propertyOf = (name: string, { type, property }: Key): string =>
 
 /** Permitted names of backends, stores and policies: safe in paths, labels and variable names. */
 export const namePattern = '^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$'
+
+const nameMatcher = new RegExp(namePattern)
+export const isName = (text: string): boolean => nameMatcher.test(text)

@@ -36,7 +36,8 @@ export interface RefusedConfig {
 
 export function loadConfig(options: LoadOptions): LoadedConfig | RefusedConfig {
   const file = options.file === undefined ? nothing : readFile(options.file.name, options.file.bytes)
-  if (file.isUnreadable) return { problems: framed(file) }
+  // Its keys cannot be checked.
+  if (file.raw === undefined && file.problems.length > 0) return { problems: framed(file) }
   const names = namesIn(file.raw)
   const env = environmentOverrides(definition, options.env ?? {}, names)
   const flags = flagOverrides(definition, options.flags ?? [], names)
@@ -62,11 +63,9 @@ interface FileContent {
   readonly raw: Raw | undefined
   readonly problems: readonly Problem[]
   readonly text: string
-  /** Its keys cannot be checked. */
-  readonly isUnreadable: boolean
 }
 
-const nothing: FileContent = { raw: undefined, problems: [], text: '', isUnreadable: false }
+const nothing: FileContent = { raw: undefined, problems: [], text: '' }
 
 function readFile(file: string, bytes: Uint8Array): FileContent {
   const at = (line: number, column: number): Source => ({ kind: 'file', file, line, column })
@@ -74,16 +73,15 @@ function readFile(file: string, bytes: Uint8Array): FileContent {
     ...nothing,
     text,
     problems: [{ path: '', source, message }],
-    isUnreadable: true,
   })
   if (bytes.length > maxTextLength) return refuse(`the file is larger than ${maxTextLength} bytes`)
   if (!isUtf8(bytes)) return refuse(notUtf8(bytes), at(firstBadLine(bytes), 1))
   const text = new TextDecoder().decode(bytes)
   const { raw, problems } = parseYaml(text, at)
-  if (problems.length > 0 && raw === undefined) return { raw, problems, text, isUnreadable: true }
+  if (problems.length > 0 && raw === undefined) return { raw, problems, text }
   if (isNothing(raw))
     return refuse('the file is empty; expected at least "backends:" with one entry', at(1, 1), text)
-  return { raw, problems, text, isUnreadable: false }
+  return { raw, problems, text }
 }
 
 const notUtf8 = (bytes: Uint8Array): string =>

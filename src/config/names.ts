@@ -2,7 +2,7 @@
  * The names of every key: `limits.maxStale` in the file, `WINDOWPANE_LIMITS_MAX_STALE` in the environment,
  * `--limits.max-stale` as a flag. Names and indices of entries replace `<name>` and `<n>`.
  */
-import { type Key, type Keys, namePattern, type Type, type Variants } from './definition.ts'
+import { isName, type Key, type Keys, type Type, type Variants } from './definition.ts'
 import { join } from './words.ts'
 
 export const environmentPrefix = 'WINDOWPANE_'
@@ -65,8 +65,6 @@ function rowsOfVariants({ tag, cases }: Variants, path: string): Row[] {
   return [...rows.values()]
 }
 
-const nameMatcher = new RegExp(namePattern)
-
 /** The keys that can stand below a type, whichever of several types it is. */
 function keysBelow(type: Type): ReadonlyMap<string, Type> {
   if (type.kind === 'section')
@@ -100,7 +98,7 @@ export function environmentTargets(type: Type, tokens: readonly string[]): Targe
           .slice(0, i + 1)
           .join('-')
           .toLowerCase()
-        return nameMatcher.test(name) ? under(name, type.entry, i + 1) : []
+        return isName(name) ? under(name, type.entry, i + 1) : []
       })
     default:
       return [...keysBelow(type)].flatMap(([name, next]) => {

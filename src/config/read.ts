@@ -2,10 +2,10 @@
 
 import { nearest } from '../core/suggest.ts'
 import {
+  isName,
   type Key,
   type List,
   type Named,
-  namePattern,
   type Plain,
   propertyOf,
   type Refusal,
@@ -28,7 +28,6 @@ import {
 } from './source.ts'
 import { expectedOf, itemExpected, join, shownName, shownRaw, tidied } from './words.ts'
 
-const nameMatcher = new RegExp(namePattern)
 const noMerging = 'merge keys are not used here: write the keys out, or use an alias (*) for a whole value'
 /** A file may be read by others, and flags are seen by everybody who lists processes. */
 const mayHoldSecrets = ({ kind }: Source): boolean => kind === 'env' || kind === 'argument'
@@ -174,7 +173,7 @@ export class Reader {
     for (const name of new Set([...type.builtIn, ...map.entries.keys()])) {
       const entry = map.entries.get(name)
       const at = join(path, shownName(name))
-      if (entry !== undefined && !nameMatcher.test(name)) {
+      if (entry !== undefined && !isName(name)) {
         const message =
           'expected a name of lower-case letters, digits and single dashes, such as main or eu-west-1'
         this.#addProblem(at, message, { source: entry.keySource, suggestion: tidied(name) })

@@ -115,8 +115,7 @@ const minShare = 1e-5
 
 /** A share of something that is neither nothing nor all of it. */
 export const percentage: Scalar<number, ''> = {
-  kind: 'scalar',
-  suffix: '',
+  ...unitless,
   label: 'percentage',
   expected: `a percentage such as 1% or 0.5%, at least ${formatPercentage(minShare)} and below 100%`,
   json: {

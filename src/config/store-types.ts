@@ -14,7 +14,7 @@ import {
   variants,
 } from './definition.ts'
 import { duration } from './scalars.ts'
-import { hasUserInfo, shownUrl, textual } from './text-scalars.ts'
+import { credentialsIn, shownUrl, textual } from './text-scalars.ts'
 
 /** `schemes`: the schemes of one kind. A scheme that no kind has is reported once, when the URL is expanded. */
 const storeUrl = (schemes: readonly string[]): Scalar<string, ''> => ({
@@ -25,10 +25,7 @@ const storeUrl = (schemes: readonly string[]): Scalar<string, ''> => ({
   }),
   parse: (value) => (typeof value === 'string' ? value : undefined),
   show: shownUrl,
-  credentials: (value) =>
-    hasUserInfo(value)
-      ? 'a URL here must not hold a user or a password: set it in the environment instead'
-      : undefined,
+  credentials: credentialsIn('set it in the environment instead'),
 })
 
 const meaning = `the type and its keys in one: ${storeUrlForms.map((form) => `\`${form}\``).join(', ')}`

@@ -84,7 +84,12 @@ const withoutScheme = new RegExp(`^${hostAndPort}(?:/|$)`)
 const wholeUrl = /^https?:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/
 
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/
-export const hasUserInfo = (value: Plain): boolean => userInfo.test(String(value))
+const hasUserInfo = (value: Plain): boolean => userInfo.test(String(value))
+/** Of a URL; `remedy` completes the sentence. */
+export const credentialsIn =
+  (remedy: string) =>
+  (value: Plain): string | undefined =>
+    hasUserInfo(value) ? `a URL here must not hold a user or a password: ${remedy}` : undefined
 /** A URL as it may be shown. */
 export const shownUrl = (value: string): string => (hasUserInfo(value) ? withoutCredentials(value) : value)
 
@@ -102,33 +107,29 @@ export const url: Scalar<string, ''> = {
   show: shownUrl,
   guess: (value) =>
     typeof value === 'string' && /^[\w.-]+(:\d+)?(\/\S*)?$/.test(value) ? `http://${value}` : undefined,
-  credentials: (value) =>
-    hasUserInfo(value)
-      ? 'a URL here must not hold a user or a password: set auth.username and auth.passwordFile instead'
-      : undefined,
+  credentials: credentialsIn('set auth.username and auth.passwordFile instead'),
 }
 
 const collectorPattern = '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$'
-const collectorCredentials =
-  'a URL here must not hold a user or a password: set headersFile, with a line "Authorization: …" in the file'
+const collectorCredentials = credentialsIn('set headersFile, with a line "Authorization: …" in the file')
 
 export const collectorUrl: Scalar<string, ''> = {
   ...url,
   expected: 'the URL of an OpenTelemetry collector, such as http://collector:4318',
   json: { type: 'string', pattern: collectorPattern },
   parse: (value) => {
-    if (hasUserInfo(value)) return { refused: collectorCredentials }
+    const refused = collectorCredentials(value)
+    if (refused !== undefined) return { refused }
     return withoutScheme.test(String(value)) ? undefined : url.parse(value)
   },
-  credentials: (value) => (hasUserInfo(value) ? collectorCredentials : undefined),
+  credentials: collectorCredentials,
 }
 
 /** Lookarounds and backreferences, as people know them from other engines. */
 const notLinear = /\(\?<?[=!]|\\(?:[1-9]|k<)/
 
 export const pattern: Scalar<Pattern, ''> = {
-  kind: 'scalar',
-  suffix: '',
+  ...unitless,
   label: 'regular expression',
   expected: 'a regular expression',
   json: { type: 'string', pattern: '.' },
@@ -146,8 +147,7 @@ export const pattern: Scalar<Pattern, ''> = {
 }
 
 export const hidden: Scalar<Secret, ''> = {
-  kind: 'scalar',
-  suffix: '',
+  ...unitless,
   label: 'secret',
   expected: 'a text that is not empty',
   json: { type: 'string' },

@@ -1,6 +1,6 @@
 /** Names of keys and values in messages: on one line, shortened where long, without secrets. */
 import { withoutSecrets } from '../core/secrets.ts'
-import { type List, namePattern, type Type } from './definition.ts'
+import { isName, type List, type Type } from './definition.ts'
 import type { Raw } from './source.ts'
 
 export const join = (path: string, name: string): string =>
@@ -17,7 +17,7 @@ export const tidied = (name: string): string | undefined => {
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
-  return new RegExp(namePattern).test(tidy) ? tidy : undefined
+  return isName(tidy) ? tidy : undefined
 }
 
 /** A key may be anything; a message stays on its line. */

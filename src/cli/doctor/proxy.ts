@@ -8,7 +8,7 @@ import { type ProxyStatus, proxyText, type UpstreamStatus } from '../proxy-ident
 import type { ShadowBackend, ShadowReport } from '../shadow-text.ts'
 import { bytesText, oneLine, secondsText } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
-import { readSamples, type Sample } from './samples.ts'
+import { readSamples, type Sample, sumOf } from './samples.ts'
 import { bypassFinding, hitFinding, identityFindings, phaseFindings } from './traffic.ts'
 
 const patienceMs = 5_000
@@ -94,9 +94,8 @@ const fullShare = 0.95
 function pressureFindings({ memory }: ProxyStatus, samples: readonly Sample[]): Finding[] {
   if (memory === undefined || memory.limit === 0) return []
   const about = found('cache memory')
-  const evicted = samples
-    .filter(({ name, labels }) => name === 'windowpane_evictions_total' && labels['reason'] === 'memory')
-    .reduce((sum, { value }) => sum + value, 0)
+  const evictions = samples.filter(({ name }) => name === 'windowpane_evictions_total')
+  const evicted = sumOf(evictions.filter(({ labels }) => labels['reason'] === 'memory'))
   const text = `${bytesText(memory.used)} of ${bytesText(memory.limit)} are used`
   if (evicted === 0 && memory.used < fullShare * memory.limit) return [about.ok(`${text}.`)]
   const left = evicted === 0 ? '' : `, and ${evicted} times buckets had to leave for others`

@@ -22,3 +22,5 @@ const labelsOf = (text: string): Record<string, string> =>
       value!.replaceAll(/\\(.)/g, '$1'),
     ]),
   )
+
+export const sumOf = (samples: readonly Sample[]): number => samples.reduce((sum, { value }) => sum + value, 0)

@@ -7,7 +7,7 @@ import { stars } from '../../core/secrets.ts'
 import { shapeText } from '../shape-text.ts'
 import { counted, percent, shorten } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
-import type { Sample } from './samples.ts'
+import { type Sample, sumOf } from './samples.ts'
 
 /** With fewer queries a share has no meaning. */
 const fewestQueries = 50
@@ -15,32 +15,19 @@ const lowHitShare = 0.3
 const highBypassShare = 0.1
 const shownText = 60
 
-interface Tally {
-  readonly outcome: string
-  readonly reason: string
-  readonly count: number
-}
-
 /** Queries over a time range only: instant queries, labels and pages are never cached. */
-const talliesOf = (samples: readonly Sample[]): Tally[] =>
-  samples
-    .filter(
-      ({ name, labels }) => name === 'windowpane_requests_total' && labels['reason'] !== 'not_a_range_query',
-    )
-    .map(({ labels, value }) => ({
-      outcome: labels['outcome']!,
-      reason: labels['reason'] ?? '',
-      count: value,
-    }))
-
-const sumOf = (tallies: readonly Tally[]): number => tallies.reduce((sum, { count }) => sum + count, 0)
+const rangeQueries = (samples: readonly Sample[]): Sample[] =>
+  samples.filter(
+    ({ name, labels }) => name === 'windowpane_requests_total' && labels['reason'] !== 'not_a_range_query',
+  )
 
 export function hitFinding(samples: readonly Sample[]): Finding {
   const about = found('hit share')
-  const tallies = talliesOf(samples)
-  const total = sumOf(tallies)
+  const queries = rangeQueries(samples)
+  const total = sumOf(queries)
   if (total < fewestQueries) return about.skip(`Too few range queries so far: ${total}.`)
-  const served = sumOf(tallies.filter(({ outcome }) => ['hit', 'partial', 'stale'].includes(outcome)))
+  const isServed = ({ labels }: Sample) => ['hit', 'partial', 'stale'].includes(labels['outcome']!)
+  const served = sumOf(queries.filter(isServed))
   const text = `${percent(served / total)} of ${total} range queries were answered from the cache, at least in part`
   if (served >= lowHitShare * total) return about.ok(`${text}.`)
   const remedy =
@@ -48,25 +35,24 @@ export function hitFinding(samples: readonly Sample[]): Finding {
   return about.warn(`${text}: few.`, remedy)
 }
 
-/** A proxy of another version may know reasons that this command does not. */
-const remedies: ReadonlyMap<string, string> = new Map(
-  Object.entries(bypassReasons).map(([reason, { remedy }]) => [reason, remedy]),
-)
-
 export function bypassFinding(samples: readonly Sample[]): Finding {
   const about = found('bypass')
-  const tallies = talliesOf(samples)
-  const total = sumOf(tallies)
+  const queries = rangeQueries(samples)
+  const total = sumOf(queries)
   if (total < fewestQueries) return about.skip(`Too few range queries so far: ${total}.`)
-  const bypassed = tallies
-    .filter(({ outcome, count }) => outcome === 'bypass' && count > 0)
-    .toSorted((a, b) => b.count - a.count)
+  const bypassed = queries
+    .filter(({ labels, value }) => labels['outcome'] === 'bypass' && value > 0)
+    .toSorted((a, b) => b.value - a.value)
   const share = sumOf(bypassed) / total
-  const reasons = bypassed.slice(0, 3).map(({ reason, count }) => `${reason} ${percent(count / total)}`)
+  const reasons = bypassed
+    .slice(0, 3)
+    .map(({ labels, value }) => `${labels['reason'] ?? ''} ${percent(value / total)}`)
   const list = reasons.length === 0 ? '' : `: ${reasons.join(', ')}`
   const text = `${percent(share)} of ${total} range queries were forwarded uncached${list}`
   if (share <= highBypassShare) return about.ok(`${text}.`)
-  return about.warn(`${text}.`, remedies.get(bypassed[0]!.reason) ?? 'See docs/reference/outcomes.md.')
+  // A proxy of another version may know reasons that this command does not.
+  const words = Object.entries(bypassReasons).find(([reason]) => reason === bypassed[0]!.labels['reason'])
+  return about.warn(`${text}.`, words?.[1].remedy ?? 'See docs/reference/outcomes.md.')
 }
 
 /** One question under several keys. */
