@@ -3,8 +3,8 @@
  * and no signs: whatever else Joda would accept is left to Druid.
  */
 import type { EpochMs } from '../../core/clock.ts'
+import { addMonths, dateMs, dayMs, dayOf, fixedMs, offsetMs, type Period, periodIn, timeIn } from '../iso.ts'
 import type { Span } from './druid-plan.ts'
-import { addMonths, dateMs, dayMs, dayOf, fixedMs, offsetMs, type Period, periodIn, timeIn } from './iso.ts'
 
 const earliest = -62_167_219_200_000
 const latest = 253_402_300_799_999

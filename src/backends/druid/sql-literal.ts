@@ -1,8 +1,8 @@
 /** Instants written as text in SQL, as Druid reads them. Whatever it might refuse, or read otherwise, is not read. */
 import type { EpochMs } from '../../core/clock.ts'
 import type { LocalMs, Zone } from '../../core/zone.ts'
+import { dayOf, offsetMs, timeIn } from '../iso.ts'
 import type { Span } from './druid-plan.ts'
-import { dayOf, offsetMs, timeIn } from './iso.ts'
 import { instantAt, localAt, parsePeriod, shift, times } from './zoned.ts'
 
 const date = '([1-9]\\d{3})-(\\d\\d)-(\\d\\d)'

@@ -5,7 +5,7 @@
  */
 import type { EpochMs } from '../../core/clock.ts'
 import type { LocalMs, Zone } from '../../core/zone.ts'
-import { dayMs } from './iso.ts'
+import { dayMs } from '../iso.ts'
 import type { Binary, Call, Expression } from './sql-expression.ts'
 import { readLiteral, readText } from './sql-literal.ts'
 import { argumentsOf, keyedBy, type Reading, textIn, wholeIn, wholeNumber, zoneIn } from './sql-reading.ts'

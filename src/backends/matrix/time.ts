@@ -6,6 +6,7 @@
 
 import type { EpochMs } from '../../core/clock.ts'
 import type { Bypass } from '../backend.ts'
+import { dayOf, offsetMs, timeIn } from '../iso.ts'
 
 /** `ms` is the time of evaluation; `ns` is the rest below a millisecond, which only the API's checks see. */
 export interface Instant {
@@ -80,30 +81,13 @@ function fromSeconds(seconds: number): Instant | undefined {
 function fromRfc3339(text: string): Instant | undefined {
   const match = rfc3339.exec(text)
   if (match === null) return undefined
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as Civil
-  if (!isCivil([year, month, day, hour, minute, second])) return undefined
-  const offsetMs = zoneOffset(match)
-  if (offsetMs === undefined) return undefined
-  const nanoseconds = Number((match[7] ?? '').padEnd(9, '0'))
-  const wholeMs = Date.UTC(year, month - 1, day, hour, minute, second) - offsetMs
-  if (wholeMs < 0 || wholeMs > longestMs) return undefined
-  return { ms: wholeMs + Math.floor(nanoseconds / 1e6), ns: nanoseconds % 1e6 }
-}
-
-type Civil = [year: number, month: number, day: number, hour: number, minute: number, second: number]
-
-function isCivil([year, month, day, hour, minute, second]: Civil): boolean {
-  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) return false
-  const daysInMonth = new Date(Date.UTC(year, month, 0)).getUTCDate()
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
-  return year >= 1900 && day <= daysInMonth
-}
-
-function zoneOffset(match: RegExpExecArray): number | undefined {
-  if (match[8] === undefined) return 0
-  const [hours, minutes] = [Number(match[9]), Number(match[10])]
-  if (hours > 23 || minutes > 59) return undefined
-  return (match[8] === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000
+  const [year, month, day] = match.slice(1, 4).map(Number) as [number, number, number]
+  const [date, time] = [dayOf(year, month, day), timeIn(match, 4)]
+  const offset = match[8] === undefined ? 0 : offsetMs(match[8], match[9], match[10])
+  if (date === undefined || time === undefined || offset === undefined) return undefined
+  const ms = date + time - offset
+  if (ms < 0 || ms > longestMs) return undefined
+  return { ms, ns: Number((match[7] ?? '').padEnd(9, '0').slice(3)) }
 }
 
 /** Returns the step in whole milliseconds; undefined for a step that is not whole, or not one that we read. */

@@ -23,4 +23,5 @@ const labelsOf = (text: string): Record<string, string> =>
     ]),
   )
 
-export const sumOf = (samples: readonly Sample[]): number => samples.reduce((sum, { value }) => sum + value, 0)
+export const sumOf = (samples: readonly Sample[]): number =>
+  samples.reduce((sum, { value }) => sum + value, 0)

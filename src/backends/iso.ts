@@ -1,5 +1,5 @@
-/** The parts of ISO 8601 texts as Joda-Time reads them: dates, times of day, offsets and periods. All are in UTC. */
-import type { EpochMs } from '../../core/clock.ts'
+/** The parts of ISO 8601 texts: dates, times of day, offsets and periods. All are in UTC. */
+import type { EpochMs } from '../core/clock.ts'
 
 export const dayMs = 86_400_000
 
