@@ -3,7 +3,7 @@ import { nearest } from '../core/suggest.ts'
 import { checkWords } from './check.ts'
 import { type Command, type CommandWords, usageOf } from './command.ts'
 import { completionOf } from './completion.ts'
-import { demoWords } from './demo.ts'
+import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
 import { explain } from './explain.ts'
 import { init } from './init.ts'
@@ -27,16 +27,16 @@ const common: readonly Command[] = [reload, status, doctor, explain, top, tail, 
 /** Needed less often: the main help names them only. */
 const rare: readonly Command[] = [mode, limits, store, completion, version]
 
-/** Commands that only query a proxy; serve, check and demo are run separately. */
+/** All but serve and check, which are run separately. */
 export const commands: ReadonlyMap<string, Command> = new Map(
-  [init, ...common, ...rare].map((command) => [command.words.name, command]),
+  [demo, init, ...common, ...rare].map((command) => [command.words.name, command]),
 )
 
 const wordsOf = ({ words }: Command): CommandWords => words
 
 /** The commands of the main help, one line each. */
 const listed: readonly CommandWords[] = [
-  ...[serveWords, demoWords, init.words, checkWords],
+  ...[serveWords, demo.words, init.words, checkWords],
   ...common.map(wordsOf),
 ]
 

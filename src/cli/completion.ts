@@ -36,11 +36,6 @@ const scripts: Readonly<Record<Shell, (commands: readonly CommandWords[]) => str
 
 const flagNames = ({ flags }: CommandWords): string[] => [...flags.map(({ name }) => `--${name}`), '--help']
 
-const commandNames = (commands: readonly CommandWords[]): string[] => [
-  ...commands.map(({ name }) => name),
-  'help',
-]
-
 /** Where it has no candidates, as after a flag that takes a value, bash completes names of files. */
 function bash(commands: readonly CommandWords[]): string {
   const cases = commands.map((words) => {
@@ -48,7 +43,7 @@ function bash(commands: readonly CommandWords[]): string {
     return `    ${name}) flags='${flagNames(words).join(' ')}' choices='${choices.join(' ')}' ;;`
   })
   const valued = new Set(commands.flatMap(({ flags }) => flags.filter(hasValue).map(({ name }) => name)))
-  const names = commandNames(commands).join(' ')
+  const names = [...commands.map(({ name }) => name), 'help'].join(' ')
   return `# bash completion for windowpane: source <(windowpane completion bash)
 _windowpane() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD - 1]}"

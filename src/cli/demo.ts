@@ -1,12 +1,10 @@
 /** `windowpane demo`: an invented database, a crowd of viewers and the proxy between them, to look at. */
-import { parseArgs } from 'node:util'
 import { WindowpaneError } from '../core/errors.ts'
 import type { DemoArguments } from '../demo/play.ts'
-import { type CommandWords, misuse, usageOf } from './command.ts'
-import type { Io } from './config-file.ts'
+import { type Command, type CommandIo, expectNoMore, type Given, Misuse } from './command.ts'
 import { exitCode } from './exit-codes.ts'
 
-export const demoWords = {
+const words = {
   name: 'demo',
   summary: 'try it: simulated database and dashboards, nothing to install',
   synopsis: '[options]',
@@ -24,16 +22,12 @@ admin listener is on: windowpane top, tail, status and explain work on the demo.
     { name: 'seed', value: 'N', about: 'another set of simulated data; default 1' },
     { name: 'json', about: 'one line of JSON a second' },
   ],
-} as const satisfies CommandWords
+} as const
 
 /** Resolves to the exit code when the demo is over: 0, or 2 where it could not begin. */
-export async function demo(argv: readonly string[], io: Io): Promise<number> {
-  const args = readDemoArguments(argv)
-  if (args === 'help') {
-    io.out(usageOf(demoWords))
-    return exitCode.ok
-  }
-  if ('mistake' in args) return misuse(demoWords, args.mistake, io)
+async function run(given: Given, io: CommandIo): Promise<number> {
+  expectNoMore(given.positionals)
+  const args = argumentsOf(given)
   try {
     // Only here: no other command loads the database of the demo.
     const { play } = await import('../demo/play.ts')
@@ -46,26 +40,12 @@ export async function demo(argv: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function readDemoArguments(argv: readonly string[]): DemoArguments | 'help' | { readonly mistake: string } {
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: {
-        listen: { type: 'string' },
-        seconds: { type: 'string' },
-        seed: { type: 'string' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
-    if (values.help === true) return 'help'
-    const seconds = Number(values.seconds ?? Number.POSITIVE_INFINITY)
-    if (!(seconds > 0)) return { mistake: `--seconds ${values.seconds}: expected a number above 0` }
-    const seed = Number(values.seed ?? 1)
-    if (!Number.isInteger(seed)) return { mistake: `--seed ${values.seed}: expected a whole number` }
-    const { listen, json: isJson = false } = values
-    return { seconds, seed, isJson, ...(listen !== undefined && { listen }) }
-  } catch (error) {
-    return { mistake: (error as Error).message }
-  }
+function argumentsOf(given: Given): DemoArguments {
+  const seconds = Number(given.flag('seconds') ?? Number.POSITIVE_INFINITY)
+  if (!(seconds > 0)) throw new Misuse(`--seconds ${given.flag('seconds')}: expected a number above 0`)
+  const seed = Number(given.flag('seed') ?? 1)
+  if (!Number.isInteger(seed)) throw new Misuse(`--seed ${given.flag('seed')}: expected a whole number`)
+  return { listen: given.flag('listen'), seconds, seed, isJson: given.has('json') }
 }
+
+export const demo: Command = { words, run }

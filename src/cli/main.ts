@@ -2,7 +2,6 @@
 import { check } from './check.ts'
 import { runCommand } from './command.ts'
 import { commands, helpOf, mainHelp, unknownCommand } from './commands.ts'
-import { demo } from './demo.ts'
 import { exitCode } from './exit-codes.ts'
 import { processIo as io } from './process-io.ts'
 import { isConfigured, serve } from './serve.ts'
@@ -16,7 +15,6 @@ function run(): Promise<number | undefined> | number {
   const command = commands.get(name)
   if (command !== undefined) return runCommand(command, rest, io)
   if (name === 'check') return check(rest, io)
-  if (name === 'demo') return demo(rest, io)
   if (name === 'help') return help(rest)
   if (name === '--help' || name === '-h') return help([])
   if (name === '--version' || name === '-v') return print(versionLine)

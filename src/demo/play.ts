@@ -7,7 +7,7 @@ import { WorldProcess } from './world-process.ts'
 
 export interface DemoArguments {
   /** Without it the usual address, or any free one where that is taken. */
-  readonly listen?: string
+  readonly listen: string | undefined
   /** Infinity: until it is stopped. */
   readonly seconds: number
   readonly seed: number

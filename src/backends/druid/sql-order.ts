@@ -5,6 +5,7 @@
  */
 import type { RowKey } from './druid-plan.ts'
 import { type Bypass, notDecomposable } from './reasons.ts'
+import { Cursor } from './sql-cursor.ts'
 import type { Expression } from './sql-expression.ts'
 import type { SelectItem, Statement } from './sql-statement.ts'
 import { isSymbol, type Token } from './sql-tokens.ts'
@@ -132,22 +133,14 @@ function aggregateKind({ tokens }: Statement, { first, last }: Expression): Orde
   const calls = called.flatMap(({ kind, keyword }) => (kind === 'word' ? [keyword] : []))
   if (words.some(({ keyword }) => keyword === 'DISTINCT' || keyword === 'CASE')) return undefined
   if (!calls.some((name) => aggregates.has(name))) return undefined
-  if (aggregates.has(words[0]!.keyword) && endOfCall(words) === words.length - 1) return 'number'
+  if (aggregates.has(words[0]!.keyword) && isOneCall(words)) return 'number'
   return calls.every((name) => functions.has(name)) ? 'computed' : undefined
 }
 
-/** The last token of the first call, its FILTER included. */
-function endOfCall(words: readonly Token[]): number {
-  const behind = closing(words, 1)
-  return words[behind + 1]?.keyword === 'FILTER' ? closing(words, behind + 2) : behind
-}
-
-/** The closing bracket of the one at `at`. */
-function closing(words: readonly Token[], at: number): number {
-  let depth = 0
-  for (let i = at; i < words.length; i++) {
-    if (isSymbol(words[i], '(')) depth++
-    else if (isSymbol(words[i], ')') && --depth === 0) return i
-  }
-  return words.length
+/** Whether there is nothing but a call, its FILTER included. */
+function isOneCall(words: readonly Token[]): boolean {
+  const cursor = new Cursor(words, 1, words.length)
+  cursor.skipBrackets()
+  if (cursor.takeWord('FILTER')) cursor.skipBrackets()
+  return cursor.problem === undefined && cursor.isAtEnd
 }

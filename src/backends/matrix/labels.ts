@@ -119,12 +119,8 @@ class LabelReader {
 
 const union = (a: LabelBound, b: LabelBound): LabelBound => a && b && new Set([...a, ...b])
 
-function argumentsOf(call: SyntaxNode): readonly SyntaxNode[] {
-  const found: SyntaxNode[] = []
-  const body = call.getChild('FunctionCallBody')
-  for (let node = body?.firstChild ?? null; node !== null; node = node.nextSibling) found.push(node)
-  return found
-}
+const argumentsOf = (call: SyntaxNode): readonly SyntaxNode[] =>
+  call.getChild('FunctionCallBody')?.getChildren('Expr') ?? []
 
 /** The text of a string literal; undefined where it has escapes. */
 const literalIn = (node: SyntaxNode, text: string): string | undefined =>
