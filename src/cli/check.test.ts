@@ -5,10 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
+import { fakeIo } from '../../test/cli/fake-io.ts'
 import type { Connector } from '../config/judge.ts'
 import { loadConfig } from '../config/load.ts'
-import { type CheckIo, check, checkWords } from './check.ts'
-import { usageOf } from './command.ts'
+import { check } from './check.ts'
+import { runCommand, usageOf } from './command.ts'
 
 interface Given {
   readonly files?: Readonly<Record<string, string>>
@@ -17,20 +18,13 @@ interface Given {
 }
 
 async function run(argv: readonly string[], { files, env = {}, connect }: Given = {}) {
-  const said = { out: '', err: '', code: 0 }
-  const io: CheckIo = {
-    env,
-    out: (text) => {
-      said.out += text
-    },
-    err: (text) => {
-      said.err += text
-    },
+  const io = {
+    ...fakeIo({ env }),
     ...(files === undefined ? {} : { readFile: async (path: string) => fileIn(files, path) }),
     ...(connect === undefined ? {} : { connect }),
   }
-  said.code = await check(argv, io)
-  return said
+  const code = await runCommand(check, argv, io)
+  return { ...io.said, code }
 }
 
 function fileIn(files: Readonly<Record<string, string>>, path: string): Buffer {
@@ -319,8 +313,8 @@ test('a file that is given as a URL, or is missing, is reported as a file', asyn
 })
 
 test('unknown arguments are refused with the usage', async () => {
-  assert.equal((await run(['--help'])).out, usageOf(checkWords))
-  assert.match((await run(['--config'])).err, /--config needs the name of a file/)
+  assert.equal((await run(['--help'])).out, usageOf(check.words))
+  assert.match((await run(['--config'])).err, /--config needs a value: --config FILE/)
   assert.match(
     (await run(['http://u:hunter2@a', 'http://b'])).err,
     /expected one URL, got http:\/\/a\/ http:\/\/b\//,

@@ -2,8 +2,6 @@
 import { kinds } from '../backends/kinds.ts'
 import { adminWarning } from '../config/checks.ts'
 import { fileProblems } from '../config/files.ts'
-import { splitArguments } from '../config/flags.ts'
-import type { Connector } from '../config/judge.ts'
 import { type ConfigProblem, describeProblem, type LoadedConfig } from '../config/load.ts'
 import { objectWarnings } from '../config/objects-section.ts'
 import type { Config } from '../config/schema.ts'
@@ -12,18 +10,13 @@ import { leavesOf, printConfig } from '../config/view.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { kindOfStore } from '../stores/kinds.ts'
 import { causeOf } from './admin-client.ts'
-import { type CommandWords, json, kindsOf, misuse, usageOf } from './command.ts'
-import { type Io, readConfig } from './config-file.ts'
+import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
+import { readConfig } from './config-file.ts'
 import { exitCode } from './exit-codes.ts'
 import { storesInUse } from './stores.ts'
 import { counted, oneLine } from './text.ts'
 
-export interface CheckIo extends Io {
-  /** Instead of the network. */
-  readonly connect?: Connector
-}
-
-export const checkWords = {
+const words = {
   name: 'check',
   summary: 'validate the configuration, show effective values, test connections',
   synopsis: '[url] [--config FILE] [options]',
@@ -46,41 +39,32 @@ export const checkWords = {
   about: `It also looks for the files and folders that the configuration names, on this machine.`,
   takesKeys: true,
   exits: [exitCode.failed],
-} as const satisfies CommandWords
+} as const
 
 /** Most problems follow from a few; hundreds would not be read. */
 const mostShown = 50
 
-export async function check(argv: readonly string[], io: CheckIo): Promise<number> {
-  const { own, flags, positionals } = splitArguments(argv, {
-    ...kindsOf(checkWords),
-    help: 'switch',
-  })
-  if (own.has('help')) {
-    io.out(usageOf(checkWords))
-    return exitCode.ok
-  }
-  const misused = (message: string) => misuse(checkWords, message, io)
+async function run(given: Given, io: CommandIo): Promise<number> {
+  const { positionals } = given
   if (positionals.length > 1)
-    return misused(`expected one URL, got ${positionals.map(withoutCredentials).join(' ')}`)
-  if (own.has('config') && !own.get('config')) return misused('--config needs the name of a file')
-  const loaded = await readConfig({ own, flags, positionals }, io)
-  if ('problems' in loaded) return refuse(loaded.problems, own.has('json'), io)
+    throw new Misuse(`expected one URL, got ${positionals.map(withoutCredentials).join(' ')}`)
+  const loaded = await readConfig(given.split, io)
+  if ('problems' in loaded) return refuse(loaded.problems, given.has('json'), io)
   const problems = [...(await fileProblems(loaded)), ...(await refusedStores(loaded))]
-  const connections = own.has('connect') ? await connectAll(loaded, io) : undefined
+  const connections = given.has('connect') ? await connectAll(loaded, io) : undefined
   const isOk = problems.length === 0 && (connections ?? []).every((one) => one.ok)
   const warnings = warningsOn(loaded.config)
-  if (own.has('json')) {
+  if (given.has('json')) {
     const data = {
       ...{ ok: isOk, values: leavesOf(loaded), problems: problems.map(problemData), connections },
       ...(warnings.length > 0 && { warnings }),
     }
     io.out(json(data))
-  } else io.out(accepted(loaded, { problems, connections: connections ?? [], warnings }, own.has('print')))
+  } else io.out(accepted(loaded, { problems, connections: connections ?? [], warnings }, given.has('print')))
   return isOk ? exitCode.ok : exitCode.failed
 }
 
-function refuse(problems: readonly ConfigProblem[], isJson: boolean, io: CheckIo): number {
+function refuse(problems: readonly ConfigProblem[], isJson: boolean, io: CommandIo): number {
   if (isJson) io.out(json({ ok: false, problems: problems.map(problemData) }))
   else {
     const shown = problems.slice(0, mostShown).map((problem) => `${describeProblem(problem)}\n`)
@@ -107,7 +91,7 @@ interface Connection {
   readonly remedy?: string
 }
 
-async function connectAll({ config }: LoadedConfig, io: CheckIo): Promise<Connection[]> {
+async function connectAll({ config }: LoadedConfig, io: CommandIo): Promise<Connection[]> {
   const connect = io.connect ?? (await import('../config/judge.ts')).connect
   const targets = Object.entries(config.backends).flatMap(([name, backend]) =>
     backend.url.map(async (url): Promise<Connection> => {
@@ -182,3 +166,5 @@ async function refusedStores({ config, sources }: LoadedConfig): Promise<ConfigP
   }
   return problems
 }
+
+export const check: Command = { words, run }

@@ -1,5 +1,6 @@
 /** The definition of a command: its help texts, its flags, and the parsing of its arguments. */
 import { type SplitArguments, splitArguments } from '../config/flags.ts'
+import type { Connector } from '../config/judge.ts'
 import type { Clock } from '../core/clock.ts'
 import { nearest } from '../core/suggest.ts'
 import { oneLine } from '../core/text.ts'
@@ -42,6 +43,8 @@ export interface Terminal {
 
 /** The interface of a command to its process. */
 export interface CommandIo extends Io {
+  /** Instead of the network, for `check`. */
+  readonly connect?: Connector
   readonly clock: Clock
   /** Where the output is a terminal. */
   readonly terminal?: Terminal
@@ -89,7 +92,7 @@ function readArguments(words: CommandWords, argv: readonly string[], literals: r
 }
 
 /** Whether each flag takes a value, for `splitArguments`. */
-export const kindsOf = ({ flags }: CommandWords): Readonly<Record<string, 'switch' | 'value'>> =>
+const kindsOf = ({ flags }: CommandWords): Readonly<Record<string, 'switch' | 'value'>> =>
   Object.fromEntries(flags.map(({ name, value }) => [name, value === undefined ? 'switch' : 'value']))
 
 const isEmpty = ({ own }: SplitArguments, name: string): boolean => own.has(name) && !own.get(name)
@@ -115,7 +118,7 @@ export async function runCommand(command: Command, argv: readonly string[], io: 
   try {
     return await run(readArguments(words, own, argv.slice(end + 1)), io)
   } catch (error) {
-    if (error instanceof Misuse) return misuse(words, error.message, io)
+    if (error instanceof Misuse) return misuse(words, error, io)
     if (error instanceof Failure) return complain(error, io)
     throw error
   }
@@ -126,8 +129,8 @@ export function expectNoMore([odd]: readonly string[]): void {
   if (odd !== undefined) throw new Misuse(`"${oneLine(odd)}" is not understood`)
 }
 
-export function misuse({ name }: CommandWords, mistake: string, io: Pick<Io, 'err'>): number {
-  io.err(`windowpane ${name}: ${mistake}\nwindowpane ${name} --help shows its usage.\n`)
+function misuse({ name }: CommandWords, { message }: Misuse, io: Io): number {
+  io.err(`windowpane ${name}: ${message}\nwindowpane ${name} --help shows its usage.\n`)
   return exitCode.misused
 }
 

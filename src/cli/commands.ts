@@ -1,6 +1,6 @@
 /** Every command, in the order of the help, and the help itself. */
 import { nearest } from '../core/suggest.ts'
-import { checkWords } from './check.ts'
+import { check } from './check.ts'
 import { type Command, type CommandWords, usageOf } from './command.ts'
 import { completionOf } from './completion.ts'
 import { demo } from './demo.ts'
@@ -27,16 +27,16 @@ const common: readonly Command[] = [reload, status, doctor, explain, top, tail, 
 /** Needed less often: the main help names them only. */
 const rare: readonly Command[] = [mode, limits, store, completion, version]
 
-/** All but serve and check, which are run separately. */
+/** All but serve, which is run separately. */
 export const commands: ReadonlyMap<string, Command> = new Map(
-  [demo, init, ...common, ...rare].map((command) => [command.words.name, command]),
+  [demo, init, check, ...common, ...rare].map((command) => [command.words.name, command]),
 )
 
 const wordsOf = ({ words }: Command): CommandWords => words
 
 /** The commands of the main help, one line each. */
 const listed: readonly CommandWords[] = [
-  ...[serveWords, demo.words, init.words, checkWords],
+  ...[serveWords, demo.words, init.words, check.words],
   ...common.map(wordsOf),
 ]
 

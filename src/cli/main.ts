@@ -1,5 +1,4 @@
 /** The command line: which command is meant. Each has a file of its own. */
-import { check } from './check.ts'
 import { runCommand } from './command.ts'
 import { commands, helpOf, mainHelp, unknownCommand } from './commands.ts'
 import { exitCode } from './exit-codes.ts'
@@ -14,7 +13,6 @@ const [name = '', ...rest] = argv
 function run(): Promise<number | undefined> | number {
   const command = commands.get(name)
   if (command !== undefined) return runCommand(command, rest, io)
-  if (name === 'check') return check(rest, io)
   if (name === 'help') return help(rest)
   if (name === '--help' || name === '-h') return help([])
   if (name === '--version' || name === '-v') return print(versionLine)

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import test from 'node:test'
 import { check } from '../../src/cli/check.ts'
+import { runCommand } from '../../src/cli/command.ts'
 import { checkStores } from '../../src/cli/doctor/stores.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { openStore } from '../../src/config/open-store.ts'
@@ -112,7 +113,7 @@ for (const { what, refused, message, prepare, skip = false } of cases) {
 
     const io = fakeIo()
     const argv = ['http://a:9090', `--stores.disk.url=lmdb:${directory}`, '--backends.main.store=disk']
-    assert.notEqual(await check(argv, io), 0)
+    assert.notEqual(await runCommand(check, argv, io), 0)
     assert.match(io.said.out, message)
     assert.match(io.said.out, new RegExp(`stores\\.disk\\.path: .*\\(${refused}\\)`))
 
@@ -132,13 +133,13 @@ test('a folder of this user alone is used, also through a link, or where its own
     await store.close()
     const io = fakeIo()
     const argv = ['http://a:9090', `--stores.disk.url=lmdb:${link}`, '--backends.main.store=disk']
-    assert.equal(await check(argv, io), 0, io.said.out)
+    assert.equal(await runCommand(check, argv, io), 0, io.said.out)
   }
 })
 
 test('a store that no backend uses is not looked at', async () => {
   const directory = withMode(0o777)(scratchDirectory())
-  assert.equal(await check(['http://a:9090', `--stores.disk.url=lmdb:${directory}`], fakeIo()), 0)
+  assert.equal(await runCommand(check, ['http://a:9090', `--stores.disk.url=lmdb:${directory}`], fakeIo()), 0)
 })
 
 async function doctored(directory: string) {
