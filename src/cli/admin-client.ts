@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts'
 import { fileSentence } from '../core/file-error.ts'
 import { jsonIn } from '../core/json-object.ts'
 import { socketPathOf } from '../core/socket-address.ts'
+import { failureText } from '../core/text.ts'
 import { withoutCredentials } from '../core/url.ts'
 import type { CommandIo, FlagWords, Given } from './command.ts'
 import { adminVariable, configFileName, isAddress, readConfig } from './config-file.ts'
@@ -211,12 +212,7 @@ export function unreachable(url: string, error: unknown): Failure {
 export const noWindowpane = ({ url }: AdminClient): Failure =>
   unreachable(url, new Error('the server there is no Windowpane'))
 
-/** The reason is often in the cause, or has a code only. */
-export function causeOf(error: unknown): string {
-  const { message, code, cause } = error as Error & { code?: string }
-  if (cause !== undefined) return causeOf(cause)
-  return oneLine(message || code || 'no answer')
-}
+export const causeOf = (error: unknown): string => oneLine(failureText(error))
 
 /** The data of an answer. @throws Failure where there is none. */
 export async function fetchJson<T>(admin: AdminClient, path: string, request?: AdminRequest): Promise<T> {

@@ -9,6 +9,13 @@ export const counted = (count: number, thing: string): string =>
 export const shorten = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 
+/** `fetch` and others have the reason in the cause, or as a code only. */
+export function failureText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message, code, cause } = error as NodeJS.ErrnoException
+  return cause instanceof Error ? failureText(cause) : message || code || 'no answer'
+}
+
 /** Control sequences of a picture that is redrawn in place: `leaveScreen` restores the former content. */
 export const enterScreen = '\u001b[?1049h\u001b[?25l\u001b[?7l'
 export const leaveScreen = '\u001b[?7h\u001b[?25h\u001b[?1049l'

@@ -7,6 +7,7 @@ import { Budget, spareOf } from '../core/budget.ts'
 import { bytesOf, noBytes } from '../core/bytes.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Decision, newDecision, type RefusalReason, resetDecision } from '../core/decision.ts'
+import { failureText } from '../core/text.ts'
 import { climbingRefused, isClimbing } from '../core/url.ts'
 import { newUuid } from '../core/uuid.ts'
 import type { WholeResponse } from '../engine/fetch.ts'
@@ -25,7 +26,7 @@ import { ladder } from '../ttl/ladder.ts'
 import { Learner } from '../ttl/learned/learner.ts'
 import type { TtlPolicy } from '../ttl/policy.ts'
 import { stretched } from '../ttl/stretched.ts'
-import { FetchUpstream, headersOf, messageOf, responseHeaders } from './fetch-upstream.ts'
+import { FetchUpstream, headersOf, responseHeaders } from './fetch-upstream.ts'
 import { readBody } from './read-body.ts'
 
 export interface FetchHandlerOptions {
@@ -188,7 +189,7 @@ class Handler {
       return new Response(response.body, { status, statusText, headers })
     } catch (error) {
       signal.throwIfAborted()
-      return this.#broken(visit, { reason: 'database_unreachable', detail: messageOf(error) })
+      return this.#broken(visit, { reason: 'database_unreachable', detail: failureText(error) })
     }
   }
 

@@ -6,6 +6,7 @@ import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock, Timer } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { isLoopback } from '../core/socket-address.ts'
+import { failureText } from '../core/text.ts'
 import { bodyHeaders, conditionalHeaders, endToEnd } from '../engine/http/headers.ts'
 import type { Broken, Encoding, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
 
@@ -123,7 +124,7 @@ class FetchCall implements UpstreamCall {
         await this.#gate?.promise
       }
     } catch (error) {
-      return { reason: 'database_unreachable', detail: messageOf(error) }
+      return { reason: 'database_unreachable', detail: failureText(error) }
     }
     if (this.#finish()) this.#handler.end([])
     return undefined
@@ -161,13 +162,6 @@ export function headersOf(list: HeaderList): Headers {
 /** The headers of the database, without the headers that described the encoded bytes. */
 export function responseHeaders({ headers }: Response): string[] {
   return endToEnd([...headers].flat(), headers.has('content-encoding') ? bodyHeaders : undefined)
-}
-
-/** `fetch` reports only that it failed; its cause has the reason. */
-export function messageOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  if (!(cause instanceof Error)) return String(cause)
-  return cause.message || String((cause as NodeJS.ErrnoException).code ?? cause.name)
 }
 
 function urlOf(text: string): URL {

@@ -1,5 +1,6 @@
 /** The way to a collector: OTLP over HTTP, as JSON. */
 import type { Clock } from '../core/clock.ts'
+import { failureText } from '../core/text.ts'
 import { Pool, request } from '../core/undici.ts'
 import type { HeadersRead } from './headers-file.ts'
 import type { Posted } from './tracing-export.ts'
@@ -40,7 +41,7 @@ export function collectorAt({ clock, endpoint, headers }: CollectorOptions): Col
         await answer.body.dump()
         return judged(answer.statusCode)
       } catch (error) {
-        return { kind: 'later', why: reasonOf(error) }
+        return { kind: 'later', why: failureText(error) }
       } finally {
         timer.cancel()
       }
@@ -55,9 +56,4 @@ const tracesUrl = (endpoint: string): string =>
 function judged(status: number): Posted {
   if (status < 300) return { kind: 'taken' }
   return { kind: passing.has(status) ? 'later' : 'refused', why: `status ${status}` }
-}
-
-function reasonOf(error: unknown): string {
-  const { message, code } = error as Error & { code?: string }
-  return message || code || 'no answer'
 }

@@ -43,17 +43,12 @@ function runtimeFindings({ name }: Subject, runtime: Fields): Finding[] {
   const about = found(`state ${name}`)
   const { reloadConfigSuccess, corruptionCount, storageRetention } = runtime
   if (reloadConfigSuccess === false) {
-    return [
-      about.warn(
-        'The database refused its last configuration.',
-        'Look at its log; promtool check config helps.',
-      ),
-    ]
+    const remedy = 'Look at its log; promtool check config helps.'
+    return [about.warn('The database refused its last configuration.', remedy)]
   }
   if (typeof corruptionCount === 'number' && corruptionCount > 0) {
-    return [
-      about.warn(`The database met ${corruptionCount} corruptions of its own data.`, 'Look at its log.'),
-    ]
+    const sentence = `The database met ${corruptionCount} corruptions of its own data.`
+    return [about.warn(sentence, 'Look at its log.')]
   }
   return storageRetention === undefined
     ? []
