@@ -63,7 +63,7 @@ export function garbageWatchOf(
   if (!gcOnDemand) return undefined
   if (limitBytes < largeLimit) {
     return new GarbageWatch({
-      maxBytes: threads === 1 ? spareOf(limitBytes) / 4 : 12 * MiB,
+      maxBytes: threads === 1 ? spareOf(limitBytes) / 4 : 8 * MiB,
       bufferBytes: () => getHeapStatistics().external_memory,
       collect: bufferCollector(),
     })

@@ -30,6 +30,6 @@ test('evicted memory is returned to the system, whichever thread allocated it', 
     most = await figure('process_resident_memory_bytes')
     if (i === 10) before = most
   }
-  // Three threads, each of which may hold 12 MiB of garbage; of 480 MiB that came.
+  // Three threads, each of which may hold 8 MiB of garbage; of 480 MiB that came.
   assert.ok(most - before < 160 * MiB, `from ${before / MiB} to ${most / MiB} MiB`)
 })
