@@ -118,7 +118,6 @@ function beginOfMonth(month: number): LocalMs {
   return (cycle * daysOfCycle + days - daysBefore1970) * dayMs
 }
 
-/** The month that a local time lies in. */
 function monthOf(local: LocalMs): number {
   const guess = Math.floor(local / monthMs)
   if (beginOfMonth(guess) > local) return guess - 1

@@ -13,7 +13,6 @@ export type ErrorCode = keyof typeof errorCodes
 
 export class WindowpaneError extends Error {
   readonly code: ErrorCode
-  /** What to change. */
   readonly remedy: string
 
   constructor(code: ErrorCode, message: string, options: { remedy: string; cause?: unknown }) {
@@ -24,7 +23,6 @@ export class WindowpaneError extends Error {
   }
 }
 
-/** Throws unless an option can be used. */
 export function requireOption(isUsable: boolean, message: string, remedy: string): void {
   if (!isUsable) throw new WindowpaneError('WINDOWPANE_BAD_OPTION', message, { remedy })
 }

@@ -8,7 +8,6 @@ export interface Finding {
   readonly check: string
   readonly status: FindingState
   readonly sentence: string
-  /** What to do about it. */
   readonly remedy?: string
 }
 

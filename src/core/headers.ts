@@ -11,7 +11,6 @@ export function headerOf(headers: readonly string[], name: string): string | und
   return value
 }
 
-/** Whether a header of one of two names is there. */
 export function hasEither(headers: readonly string[], name: string, other: string): boolean {
   for (let i = 0; i < headers.length; i += 2) {
     if (isNamed(headers[i]!, name) || isNamed(headers[i]!, other)) return true

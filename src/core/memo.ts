@@ -9,7 +9,6 @@ export interface MemoBounds {
   readonly maxCharacters: number
 }
 
-/** Remembers by text. */
 export class Memo<T> {
   readonly #entries: TwoGenerations<string, T>
   readonly #make: (text: string) => T

@@ -1,7 +1,6 @@
 /** Names as lists describe them: `*` at the beginning, at the end or at both stands for any characters. */
 export type IsNamed = (name: string) => boolean
 
-/** Whether a name matches any of these patterns. */
 export function namedLike(patterns: readonly string[]): IsNamed {
   const matchers = patterns.map(readPattern)
   return (name) => matchers.some((matches) => matches(name))

@@ -9,7 +9,6 @@
 import type { EpochMs } from './clock.ts'
 import { Memo } from './memo.ts'
 
-/** Milliseconds of local time. */
 export type LocalMs = number
 
 /** An instant from which on another offset holds. */

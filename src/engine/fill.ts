@@ -47,7 +47,6 @@ const maxLooks = 3
 export class GapFiller {
   /** Parts of buckets that were fetched. */
   readonly parts: PartMemory
-  /** Fetches under way. */
   readonly flights = new Flights()
   readonly #options: IntervalCacheOptions
   readonly #backlog: Backlog

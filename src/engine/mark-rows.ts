@@ -76,7 +76,6 @@ export class MarkRows {
     }
   }
 
-  /** Whether the last listing had this mark. */
   hasListed(mark: Mark): boolean {
     return this.#listed.has(idOf(mark).sk)
   }

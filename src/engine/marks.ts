@@ -219,7 +219,6 @@ export class Marks {
 
 const none: readonly Mark[] = []
 
-/** The marks of one backend, for lookups. */
 export class BackendMarks {
   readonly #backend: string
   readonly #dropLapsed: () => void

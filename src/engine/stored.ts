@@ -70,7 +70,6 @@ function inOrder(panes: readonly Pane[], interval: Interval): readonly Pane[] {
   return parts
 }
 
-/** The same for several intervals. */
 export const partsOf = (panes: readonly Pane[], intervals: Intervals): readonly Pane[] =>
   intervals.length === 1
     ? inOrder(panes, intervals[0]!)

@@ -106,7 +106,6 @@ export interface CacheRequest {
 /** Empty buckets at the end of an answer that are not settled, whose data may only be late: cached for the floor, or not at all. */
 export type TrailingEmpty = 'floor' | 'off'
 
-/** The client that waits for the answer. */
 export interface Client {
   /** True once the connection was closed before the answer was complete. */
   readonly isGone: boolean

@@ -161,7 +161,6 @@ export interface UsageInWindow extends Usage {
   readonly start: EpochMs
 }
 
-/** The most windows of one query. */
 export const maxUsageWindows = 100
 
 /** The sums of all processes, the latest window first. Rejects where the store fails. */

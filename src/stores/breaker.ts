@@ -52,7 +52,6 @@ export class Breaker {
     return this.#state
   }
 
-  /** Whether an operation would be admitted now. */
   get isAdmitting(): boolean {
     return this.state === 'closed' || (this.#state === 'half_open' && !this.#isProbing)
   }

@@ -111,9 +111,7 @@ export interface Refused {
   /** A stable word for status and metrics. */
   readonly refused: string
   readonly detail: string
-  /** What to change. */
   readonly remedy: string
-  /** The error behind it, where there is one. */
   readonly cause?: unknown
 }
 

@@ -92,7 +92,6 @@ export interface Store {
    * writes stay. Resolves to the number of buckets removed.
    */
   remove(key: Key, interval?: Interval, fetchedUntil?: EpochMs): MaybePromise<number>
-  /** Every key with its record. */
   shapes(): Iterable<readonly [Key, ShapeRecord]> | AsyncIterable<readonly [Key, ShapeRecord]>
   /** Whether another node has changed the key since the last call. Engines that cannot detect this omit it. */
   hasNews?(key: Key): MaybePromise<boolean>

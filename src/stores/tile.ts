@@ -45,7 +45,6 @@ export function gapIn(panes: readonly Pane[], interval: Interval): Interval | un
 /** All of a key, for engines that take bucket numbers. */
 export const everything: Interval = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
 
-/** The parts of panes that lie in an interval. */
 export function clip(panes: readonly Pane[], interval: Interval): Pane[] {
   const parts: Pane[] = []
   for (const pane of panes) {

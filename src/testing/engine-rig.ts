@@ -92,7 +92,6 @@ export class EngineRig {
   readonly claims: CellClaims | undefined
   readonly marks: Marks
   readonly purge: Purge
-  /** The options of the cache. */
   readonly options: IntervalCacheOptions
   readonly #backend: Backend<CellQuery>
   readonly #cache: IntervalCache
@@ -227,7 +226,6 @@ export class EngineRig {
 const cellClaims = (store: TieredStore, cells: Cells, clock: FakeClock): CellClaims =>
   new CellClaims({ cells, clock, timeoutMs: 250, share: (...what) => store.share(...what) })
 
-/** A store with some of its methods replaced. */
 export const storeWith = (store: Store, replaced: Partial<Store>): Store => ({
   name: store.name,
   record: (key) => store.record(key),

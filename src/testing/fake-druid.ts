@@ -34,7 +34,6 @@ export class FakeDruid implements Upstream {
   readonly preferredEncoding = 'identity'
   readonly source = 'wiki'
   readonly asked: AskedDruid[] = []
-  /** How often its segments were looked at. */
   looks = 0
   /** The failure of a segment query, where set. */
   blindness: Reply | undefined

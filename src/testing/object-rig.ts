@@ -4,7 +4,6 @@ import type { FakeClock } from './fake-clock.ts'
 
 export interface CountedRender {
   (): Promise<Rendered | Uint8Array | string>
-  /** How often it was called. */
   calls: number
   /** Called with the number of the call, from 1 on. */
   gives: (call: number) => Rendered | Uint8Array | string | Promise<Rendered | Uint8Array | string>
@@ -18,7 +17,6 @@ export function countedRender(gives: CountedRender['gives'] = (call) => `v${call
   return render
 }
 
-/** A render that always gives this text. */
 export const renderOf = (text: string) => async (): Promise<string> => text
 
 /** State and body in one text: 'hit v1'. */
@@ -47,7 +45,6 @@ export const shownBy = async (
   stepMs?: number,
 ): Promise<string> => shown(await eventually(clock, pending, stepMs))
 
-/** Moves the clock until something has happened. */
 export async function until(clock: FakeClock, hasHappened: () => boolean, stepMs = 1): Promise<void> {
   await clock.advance(0)
   for (let turn = 0; !hasHappened(); turn++) {

@@ -128,7 +128,6 @@ export function modelOfFetch(fetch: FetchModel): PaneModel {
   return model
 }
 
-/** The content of a pane's buckets. */
 export function modelOf(pane: Pane): PaneModel {
   const { body, from, to } = pane
   const clocks = new Map<number, EpochMs>()

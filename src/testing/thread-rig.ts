@@ -51,7 +51,6 @@ class SlowPort<Message> {
   }
 }
 
-/** A thread that serves requests. */
 class RigThread {
   readonly id: number
   readonly up: SlowPort<Upwards>
@@ -97,7 +96,6 @@ export class ThreadRig {
   readonly clock = fakeClock()
   readonly database = new FakeDatabase({ clock: this.clock })
   readonly purge: Purge
-  /** How long the next message takes. */
   transitMs: () => number
   /** Whether threads request absent keys from the main thread. */
   readonly hasFarStore: boolean

@@ -39,7 +39,6 @@ export class ThreadStorage implements Storage {
     return [...this.#stores.keys()].filter((name) => name !== '')
   }
 
-  /** Adds the stores that it does not know. */
   follow({ marks: given, cells }: KnownStores): void {
     const { replica, claims, clock, retentionMs } = this.#options
     for (const [name, inForce] of given) {

@@ -25,7 +25,6 @@ export class WorkerInbox {
   readonly #options: WorkerInboxOptions
   readonly #directory: Directory
   readonly #claims: ClaimTable
-  /** Makes the pieces of all workers. */
   readonly #pieceMaker = new ThreadMaker()
 
   constructor(options: WorkerInboxOptions) {

@@ -29,9 +29,7 @@ import { serverStateOf } from './worker-init.ts'
 /** A configuration, as workers need it. */
 export interface ServedConfig {
   readonly config: Config
-  /** The kinds of the databases. */
   readonly kinds: DetectedKinds
-  /** The sources of the configuration. */
   readonly given: LoadOptions
 }
 
@@ -51,7 +49,6 @@ export interface WorkerPoolOptions {
 export class WorkerPool {
   readonly #options: WorkerPoolOptions
   readonly #workers = new Map<number, WorkerHandle>()
-  /** The URLs of configured addresses. */
   readonly #urls = new Map<string, string>()
   #served: ServedConfig
   readonly #backoff = new RestartBackoff()
@@ -233,6 +230,5 @@ export class WorkerPool {
 const addressesOf = (urls: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
   new Map([...urls].map(([address, url]) => [address, url.replace(/^https?:\/\//, '')]))
 
-/** The addresses that backends are served on. */
 export const addressesIn = ({ listen, backends }: Config): ReadonlySet<string> =>
   new Set(Object.values(backends).map((backend) => backend.listen ?? listen))

@@ -43,7 +43,6 @@ import { ThreadStorage } from './thread-storage.ts'
 /** Evictions are requested from the main thread no more often than this. */
 const tightEveryMs = 10
 
-/** A configuration that is ready to be served. */
 interface Prepared {
   readonly fresh: LoadedConfig
   readonly change: PreparedChange

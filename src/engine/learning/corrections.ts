@@ -73,7 +73,6 @@ export class Corrections {
     this.#learning.observe(event)
   }
 
-  /** Processes the result of a sentinel. */
   observeSentinel(refetch: Refetch, asked: Asked): void {
     const changed = countChanged(refetch)
     const isFound = changed >= Math.max(2, refetch.changed.length / 2)

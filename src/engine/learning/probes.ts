@@ -186,7 +186,6 @@ export class Prober {
     this.#corrections?.observeSentinel(others === undefined ? first : joined(first, others), trip)
   }
 
-  /** The result of refetching an interval. */
   async #refetched(trip: Trip, interval: Interval): Promise<Refetch | undefined> {
     let revealed: Refetch | undefined
     const observe = (event: LearnedEvent): void => {

@@ -47,7 +47,6 @@ const failedPauseMs = 60_000
 const usualFetchMs = 1000
 const maxShapes = 1000
 
-/** The requests for one shape, summed up. */
 interface ShapeTraffic {
   lastAt: EpochMs
   /** Mean time between two requests; 0 while there was one. */

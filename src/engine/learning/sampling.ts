@@ -81,7 +81,6 @@ export class Sampling {
     this.#dropTimer.start(keptMs)
   }
 
-  /** Shapes that can be sampled. */
   get keys(): readonly Key[] {
     return [...this.#recent.keys()]
   }

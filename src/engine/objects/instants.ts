@@ -63,7 +63,6 @@ export class Instants {
     return this.#wait(trip, { flight: joined ?? this.#open(trip, at), isJoined: joined !== undefined, at })
   }
 
-  /** The last answer to a question. */
   last(key: string): Pick<StoredInstant, 'at' | 'generatedAt'> | undefined {
     return this.#last.get(key)
   }

@@ -18,7 +18,6 @@ export interface Looked {
   readonly object: StoredObject | undefined
   /** The state in the store, see `stateOf`; undefined where it could not be read. */
   readonly known: string | undefined
-  /** Why it could not be read. */
   readonly failure?: unknown
 }
 

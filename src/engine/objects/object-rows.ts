@@ -98,7 +98,6 @@ export class ObjectRows {
     return body.byteLength === bytes && etagOf(body) === etag ? body : undefined
   }
 
-  /** How many cells a body takes. */
   chunksOf(bytes: number): number {
     return Math.ceil(bytes / this.#cells.capabilities.maxValueBytes)
   }

@@ -14,7 +14,6 @@ export interface AskedObject {
   readonly demands?: ObjectDemands | undefined
 }
 
-/** How it is handed out. */
 type Handed = Pick<ObjectAnswer, 'state' | 'failure' | 'replaced'>
 
 export class ObjectView {

@@ -68,7 +68,6 @@ export interface ObjectAnswer {
   readonly failure?: unknown
 }
 
-/** The result of a regeneration. */
 export interface Regenerated {
   /** Between the two versions. */
   readonly gapMs: number

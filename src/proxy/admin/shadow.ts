@@ -68,7 +68,6 @@ async function report(
   return json({ backends, ...(trouble !== undefined && { note: trouble }) })
 }
 
-/** The findings of one node about a backend. */
 interface Findings {
   readonly node: string
   readonly mode: string

@@ -36,7 +36,6 @@ export interface BackendTtl extends TtlReport {
   readonly shape?: string
 }
 
-/** The result of learning. */
 export interface Learnt extends Sampled {
   readonly backend: string
 }

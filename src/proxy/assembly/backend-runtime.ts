@@ -32,7 +32,6 @@ import { logFlavour, logRecheck } from './flavour-log.ts'
 import type { DatabaseOptions } from './options.ts'
 import type { KnownDatabase } from './parts.ts'
 
-/** The current figures of a database. */
 export interface BackendRuntimeFigures {
   readonly flights: number
   readonly requests: number
@@ -53,17 +52,14 @@ export interface BackendRuntimeOptions
   readonly marks: BackendMarks
   /** Where others fetch for the same store. */
   readonly claims?: Claims | undefined
-  /** Counts the tokens of clients. */
   readonly limiters: Pick<Limiters, 'of' | 'changes'>
   /** The store of learned evidence; only in memory without it. */
   readonly evidenceCells?: Cells | undefined
   /** Where answers are kept as a whole. */
   readonly objects: ObjectCache
-  /** Marks changed data. */
   readonly mark: (mark: Mark) => unknown
 }
 
-/** How a database is opened. */
 export interface Opening {
   /** Where another thread has queried the database and watches its segments. */
   readonly known?: KnownDatabase | undefined
@@ -77,7 +73,6 @@ export class BackendRuntime {
   /** Whether it is cached, and by whose word. */
   readonly modes: ModeSwitch
   readonly learning: BackendLearning
-  /** Explains the decision about a request. */
   readonly explain: (wire: WireRequest) => Promise<Explanation>
   /** Fetches buckets of recently requested shapes twice, and learns from the differences. */
   readonly sampling: IntervalCache['sampling']
@@ -215,7 +210,6 @@ export class BackendRuntime {
     if (this.#known === undefined) await this.#flavour.ask([])
   }
 
-  /** Whether no request and no fetch is under way. */
   get isIdle(): boolean {
     return this.handler.isIdle && this.#cache.flights === 0
   }

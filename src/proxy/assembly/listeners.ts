@@ -20,9 +20,7 @@ export interface PreparedChange {
   discard(): Promise<void>
 }
 
-/** Where a server is reached. */
 export interface Listeners {
-  /** The URL of a configured address. */
   urlOf(address: string): string
   /** Opens the missing listeners. @throws WindowpaneError where an address is unavailable; nothing has changed then. */
   prepare(databases: readonly ServedDatabase[]): Promise<PreparedChange>

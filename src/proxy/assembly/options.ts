@@ -55,7 +55,6 @@ export interface DatabaseOptions {
   readonly probation?: ProbationSettings
 }
 
-/** Where a database is, and how to log in there. */
 export interface DatabaseAddress extends Pick<UpstreamOptions, 'tls' | 'auth' | 'socket'> {
   /** One URL, or those of several equal databases. */
   readonly urls: readonly string[]

@@ -27,7 +27,6 @@ export interface ServerParts {
   readonly pieceMaker?: PieceMaker
   /** Instead of memory and far stores of its own. */
   readonly storage?: Storage
-  /** The name in Via. */
   readonly via?: string
   readonly shadowLog?: ShadowLog
   /** The known databases, by name. Their segments are watched elsewhere. */

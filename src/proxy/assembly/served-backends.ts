@@ -79,7 +79,6 @@ export class ServedBackends {
     }
   }
 
-  /** Whether any backend still uses a store. */
   isInUse(store: Store): boolean {
     return [...this.list, ...this.#retired].some((backend) => backend.store === store)
   }

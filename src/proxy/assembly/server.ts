@@ -18,7 +18,6 @@ import { type ServedBackend, ServedBackends } from './served-backends.ts'
 import { StoreModes } from './shared-modes.ts'
 import type { FarStore, Storage } from './tiers.ts'
 
-/** Other databases for a running server. */
 export interface ServerChange {
   /** All that are to be served. */
   readonly names: readonly string[]
@@ -106,7 +105,6 @@ export class ProxyServer {
     return { used: this.#common.budget.used, limit: this.#options.limits.memoryBytes }
   }
 
-  /** The far stores that other nodes may share. */
   get sharedStores(): readonly SharedStore[] {
     return this.#storage.names.flatMap((name) => {
       const { fleet } = this.#storage.partsOf(this.#storage.of(name))

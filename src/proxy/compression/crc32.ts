@@ -5,7 +5,6 @@
 const polynomial = 0xedb88320 | 0
 const one = 0x80000000 | 0
 
-/** The product of two polynomials. */
 function multiply(a: number, b: number): number {
   let product = 0
   let shifted = b | 0

@@ -28,7 +28,6 @@ export class PackedAnswers {
     this.#kept = new BoundedMap({ maxWeight: budget.derivedBytes, weightOf: sizeOf, budget })
   }
 
-  /** The answer in this packing. */
   find(answer: Packable, packing: Packing): Buffer | Promise<Buffer> | undefined {
     const name = nameOf(answer, packing)
     return this.#kept.use(name) ?? this.#pending.get(name)

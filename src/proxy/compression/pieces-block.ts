@@ -38,7 +38,6 @@ export const blocksInside = ({ from, to }: Interval): Interval => ({
   to: Math.floor(to / blockBuckets),
 })
 
-/** Copies the bytes of some blocks of a body. */
 export function gather(body: PaneBody, blocks: Interval): PieceJob {
   const count = blocks.to - blocks.from
   const places = placesOf(body)

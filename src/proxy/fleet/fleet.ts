@@ -10,7 +10,6 @@ import type { FleetFigures } from '../../telemetry/source-families.ts'
 import type { NodeFacts, NodeRow, NodeRows } from './node-rows.ts'
 import type { NodeSummary } from './summary.ts'
 
-/** A store that several nodes can share. */
 export interface SharedStore {
   readonly name: string
   readonly nodes: NodeRows

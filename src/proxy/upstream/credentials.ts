@@ -86,7 +86,6 @@ export class Credentials {
   }
 }
 
-/** From the user and password of a URL. */
 export function authorizationOf({ username, password }: URL): string | undefined {
   return username === '' && password === '' ? undefined : basic(decoded(username), decoded(password))
 }

@@ -75,7 +75,6 @@ export class Endpoint {
     return this.#tls !== undefined && this.#tls.material === undefined ? this.#tls.error : undefined
   }
 
-  /** The meaning of an error on the way to it. */
   meaningOf(error: unknown): string {
     const { url, tls } = this.#options
     const isClosed = (error as NodeJS.ErrnoException).code === 'UND_ERR_SOCKET' && !this.health.hasAnswered

@@ -14,7 +14,6 @@ import type { Clock, Timer } from '../../core/clock.ts'
  */
 export type SlotKind = 'fetch' | 'forward' | 'upload' | 'probe'
 
-/** How many queries a database may have at once. */
 export interface Concurrency {
   readonly limit: number
   /** Further queries that may wait. */

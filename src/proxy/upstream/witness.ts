@@ -27,14 +27,12 @@ export interface SegmentWatcherOptions {
   readonly clock: Clock
   /** Receives the vouched intervals. */
   readonly witness: Witness
-  /** Where changes are marked. */
   readonly mark: (mark: Mark) => unknown
   /** Other threads vouch for the same. */
   readonly onVouched?: ((vouched: Vouched) => unknown) | undefined
   readonly log?: Observer['log'] | undefined
 }
 
-/** How the watcher fares. */
 export interface SegmentFigures {
   /** Whether settled buckets are kept fresh: the last good view is recent enough. */
   readonly isTrusted: boolean

@@ -34,7 +34,6 @@ export interface Connection {
   readonly region: string | undefined
   /** Undefined for the service's own in that region. */
   readonly endpoint: string | undefined
-  /** How long one request may take. */
   readonly timeoutMs: number
 }
 

@@ -54,7 +54,6 @@ export interface LmdbStore extends Store {
   readonly cells: Cells
   readonly health: StoreHealth
   readonly counters: Readonly<StoreCounters>
-  /** Bytes in use and bytes of the file. */
   room(): { readonly liveBytes: number; readonly fileBytes: number }
   /** Frees dead reader slots, removes expired keys and records the last use of keys. Runs by itself every minute. */
   maintain(): Promise<void>

@@ -94,7 +94,6 @@ export interface ClassReport {
   readonly staleness: MeasuredStaleness
 }
 
-/** The learner of one backend. */
 export interface Learning {
   /** The policy of a shape at this moment. The same object until something was learned. */
   policyFor(terms: LearnedTerms, shape: ServedShape): TtlPolicy
