@@ -8,6 +8,7 @@
  */
 import type { EpochMs } from './clock.ts'
 import { Memo } from './memo.ts'
+import { lastAtMost } from './sorted.ts'
 
 export type LocalMs = number
 
@@ -63,7 +64,7 @@ export function offsetAt(zone: Zone, instant: EpochMs): number {
   if (zone.fixedOffset !== undefined) return zone.fixedOffset
   const known = folded(instant)
   const { starts, offsets } = zone.spanAt(Math.floor((known - firstInstant) / spanMs))
-  return offsets[lastAtOrBefore(starts, known)]!
+  return offsets[lastAtMost(starts, known)]!
 }
 
 /** An instant up to which nothing changes about the offset; not always the last such. */
@@ -73,7 +74,7 @@ function sameUntil(zone: Zone, instant: EpochMs): EpochMs {
   const known = folded(instant)
   const index = Math.floor((known - firstInstant) / spanMs)
   const { starts } = zone.spanAt(index)
-  const end = starts[lastAtOrBefore(starts, known) + 1] ?? firstInstant + (index + 1) * spanMs
+  const end = starts[lastAtMost(starts, known) + 1] ?? firstInstant + (index + 1) * spanMs
   return end + (instant - known)
 }
 
@@ -107,16 +108,6 @@ function folded(instant: EpochMs): EpochMs {
   if (!(instant >= firstInstant)) return firstInstant
   if (instant < lastInstant) return instant
   return lastInstant - cycleMs + ((instant - lastInstant) % cycleMs || 0)
-}
-
-function lastAtOrBefore(starts: Float64Array, instant: EpochMs): number {
-  let [low, high] = [0, starts.length - 1]
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    if (starts[middle]! <= instant) low = middle
-    else high = middle - 1
-  }
-  return low
 }
 
 function findSpan(name: string, begin: EpochMs): Span {

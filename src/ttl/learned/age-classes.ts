@@ -2,6 +2,7 @@
  * Ages in classes: within one class, data are taken to change at one rate. A class begins at its border and ends at the
  * next; the last has no end. Everything here works in the unit of the borders.
  */
+import { lastAtMost as classOf } from '../../core/sorted.ts'
 
 /** The age at which each class begins, ascending. Ages below the first border belong to the first class. */
 export type Borders = Float64Array
@@ -17,15 +18,7 @@ export const ageBorders: Borders = Float64Array.from([
   ...seconds.map((second) => second * 1000),
 ])
 
-export function classOf(borders: Borders, age: number): number {
-  let [low, high] = [0, borders.length - 1]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if (borders[middle]! <= age) low = middle
-    else high = middle - 1
-  }
-  return low
-}
+export { classOf }
 
 /** Where a class ends; infinite for the last. */
 export const endOfClass = (borders: Borders, at: number): number =>
