@@ -6,6 +6,11 @@ import { hash } from 'node:crypto'
 import { namedLike } from './name-pattern.ts'
 import { percentDecoded } from './url.ts'
 
+/** A value that does not print itself. */
+export interface Hidden {
+  reveal(): string
+}
+
 export const stars = '***'
 
 /** Parameters whose values are secrets, by their letters and digits in lower case. In docs/reference/headers.md, too. */

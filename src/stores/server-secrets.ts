@@ -1,12 +1,8 @@
 /** Passwords and certificates of stores on a server. Files are read again whenever a connection is made. */
 import { readFileSync } from 'node:fs'
 import { fileSentence } from '../core/file-error.ts'
+import type { Hidden } from '../core/secrets.ts'
 import type { Refused } from './kind.ts'
-
-/** A value that does not print itself. */
-interface Hidden {
-  reveal(): string
-}
 
 export interface Login {
   readonly username?: string

@@ -1,12 +1,8 @@
 /** How Windowpane itself logs in to a database. Files are looked at on every use, because tokens are rotated. */
 import type { Clock } from '../../core/clock.ts'
+import type { Hidden } from '../../core/secrets.ts'
 import { percentDecoded } from '../../core/url.ts'
 import { WatchedFile } from '../watched-file.ts'
-
-/** A value that does not print itself. */
-interface Hidden {
-  reveal(): string
-}
 
 /** Basic where there is a user, bearer otherwise. */
 export interface AuthOptions {
