@@ -93,23 +93,16 @@ export class Health {
     try {
       return action()
     } catch (error) {
-      this.fail(error)
-      return undefined
+      return this.fail(error)
     }
   }
 
   /** As `attempt`, for a change of the file. */
   async attemptChange<T>(change: () => Promise<T>): Promise<T | undefined> {
-    if (!this.isReadable) return undefined
-    try {
-      return await change()
-    } catch (error) {
-      this.fail(error)
-      return undefined
-    }
+    return this.attempt(change)?.catch((error: unknown) => this.fail(error))
   }
 
-  fail(error: unknown): void {
+  fail(error: unknown): undefined {
     this.counters.failures++
     const detail = nameOfError(error)
     if (damageCodes.test(detail)) this.trouble('damaged', detail)

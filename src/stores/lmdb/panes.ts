@@ -1,7 +1,7 @@
 /** Panes in the file: reading, writing and removing rows of one key. Called inside a transaction. */
 import type { EpochMs } from '../../core/clock.ts'
 import { endOf } from '../../core/grid.ts'
-import { type Interval, isEmpty } from '../../core/interval.ts'
+import { type Interval, isEmpty, isWithin } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { clockOf, type Pane, PaneBody, paneOf, paneVersion, slice } from '../../core/pane.ts'
 import type { StoreRules } from '../kind.ts'
@@ -98,7 +98,7 @@ export class Panes {
     const view = this.#records.view(key)
     const before = this.#remembered.use(key)
     const hasChanged = before === undefined || view === undefined || !isSame(before.sealed, view)
-    if (!hasChanged && hasAllOf(before, interval)) return before
+    if (!hasChanged && isWithin(interval, before)) return before
     const sealed = view && copied(view)
     const record = hasChanged ? sealed && this.#records.opened(key, sealed) : before.record
     if (sealed === undefined || record === undefined) {
@@ -178,6 +178,3 @@ export class Panes {
     }
   }
 }
-
-const hasAllOf = (known: Interval, interval: Interval): boolean =>
-  known.from <= interval.from && interval.to <= known.to
