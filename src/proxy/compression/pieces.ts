@@ -4,7 +4,7 @@
  */
 import type { Recomposed } from '../../backends/backend.ts'
 import { type Budget, Reservation } from '../../core/budget.ts'
-import type { Interval } from '../../core/interval.ts'
+import { countOf, type Interval } from '../../core/interval.ts'
 import type { Pane, PaneBody } from '../../core/pane.ts'
 import { type Block, blockBuckets, blocksInside, gather, rawBytes } from './pieces-block.ts'
 import type { PieceMaker } from './pieces-maker.ts'
@@ -68,7 +68,7 @@ export class Pieces {
       for (let number = from; number < to; number++)
         if (made.blocks[number - made.first] !== undefined) covered += blockBuckets
     }
-    return covered >= leastCovered * bucketsOf(panes)
+    return covered >= leastCovered * countOf(panes)
   }
 
   /** Writes an answer in gzip and returns where it ends in `target`, or 0 where it is better compressed whole. */
@@ -194,9 +194,7 @@ export class Pieces {
 }
 
 const isLarge = (panes: readonly Pane[], { length, walk }: Recomposed): boolean =>
-  walk !== undefined && length >= smallestAnswer && bucketsOf(panes) >= smallestWindow
-
-const bucketsOf = (panes: readonly Pane[]): number => panes.reduce((sum, { from, to }) => sum + to - from, 0)
+  walk !== undefined && length >= smallestAnswer && countOf(panes) >= smallestWindow
 
 const wholeBlocks = ({ from, buckets }: PaneBody): Interval => blocksInside({ from, to: from + buckets })
 

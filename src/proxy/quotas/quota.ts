@@ -65,7 +65,7 @@ export class Quota {
   admit(asker: Asker): MaybePromise<Admission> {
     const terms = this.#options.terms()!
     const ticket = new Ticket(this, terms, entityOf(terms.entity, asker, this.#options.partition()))
-    return andThen(ticket.admit(), (taken) => admission(ticket, taken))
+    return andThen(ticket.admit(), (taken) => ({ ticket, refusal: taken.ok ? undefined : taken }))
   }
 
   /** Takes the token of a request, and counts the result, as `take` does. */
@@ -115,8 +115,3 @@ export class Quota {
 }
 
 const isProxyLimit = (name: string): name is ProxyLimit => (quotaLimits as readonly string[]).includes(name)
-
-const admission = (ticket: Ticket, taken: Permit | Refusal): Admission => ({
-  ticket,
-  refusal: taken.ok ? undefined : taken,
-})

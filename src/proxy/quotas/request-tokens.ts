@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { SingleTimer } from '../../core/single-timer.ts'
-import type { AcquireRequest, LimitSource, LimitStatus, Permit, Refusal, Tokens } from '../../limits/limit.ts'
+import type { AcquireRequest, LimitStatus, Permit, Refusal } from '../../limits/limit.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 
 type Acquire = (request: Pick<AcquireRequest, 'entity' | 'consume'>) => MaybePromise<Permit | Refusal>
@@ -123,34 +123,19 @@ interface Filled {
 
 const one = { requests: 1 }
 
-function tokenOf(batch: Batch): Permit {
-  batch.left--
-  return new BatchedPermit(batch.permit!, batch.left)
-}
-
 /** One token of a batch. The tokens that are left of the batch count as available. */
-class BatchedPermit implements Permit {
-  readonly ok = true
-  readonly source: LimitSource | undefined
-  readonly isDegraded: true | undefined
-  readonly limits: readonly LimitStatus[]
-  readonly #permit: Permit
-
-  constructor(permit: Permit, left: number) {
-    this.#permit = permit
-    this.source = permit.source
-    this.isDegraded = permit.isDegraded
-    const { limits } = permit
-    this.limits = left === 0 ? limits : limits.map((status) => withTokens(status, left))
-  }
-
-  adjust(delta: Tokens): MaybePromise<void> {
-    return this.#permit.adjust(delta)
-  }
-
-  /** Gives back its own token, not the batch. */
-  refund(): MaybePromise<void> {
-    return this.#permit.adjust({ requests: -1 })
+function tokenOf(batch: Batch): Permit {
+  const permit = batch.permit!
+  const { source, isDegraded, limits } = permit
+  const left = --batch.left
+  return {
+    ok: true,
+    source,
+    isDegraded,
+    limits: left === 0 ? limits : limits.map((status) => withTokens(status, left)),
+    adjust: (delta) => permit.adjust(delta),
+    // Its own token, not the batch.
+    refund: () => permit.adjust({ requests: -1 }),
   }
 }
 

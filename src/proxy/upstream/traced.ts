@@ -1,6 +1,6 @@
 /** The database over HTTP, with a span for every query on behalf of a traced request. */
-import type { HeaderList, WireRequest } from '../../backends/backend.ts'
-import type { Broken, Encoding, ResponseHandler, UpstreamCall } from '../../engine/ports.ts'
+import type { WireRequest } from '../../backends/backend.ts'
+import type { Encoding, ResponseHandler, UpstreamCall } from '../../engine/ports.ts'
 import type { ServerAddress } from '../../telemetry/channels.ts'
 import type { FetchSpan, Tracing } from '../../telemetry/tracing.ts'
 import { type ForwardRequest, HttpUpstream, type UpstreamOptions } from './upstream.ts'
@@ -16,69 +16,50 @@ export class TracedUpstream extends HttpUpstream {
   override send(request: WireRequest, accept: Encoding, handler: ResponseHandler): UpstreamCall {
     const span = this.#tracing.beginFetch(request)
     if (span === undefined) return super.send(request, accept, handler)
-    const watched = new Watched(handler, span)
-    return watched.sent(super.send({ ...request, headers: span.headers }, accept, watched))
+    const traced = { ...request, headers: span.headers }
+    return watched(handler, span, (watching) => super.send(traced, accept, watching))
   }
 
   override forward(request: ForwardRequest, handler: ResponseHandler): UpstreamCall {
     const span = this.#tracing.beginFetch(request)
     if (span === undefined) return super.forward(request, handler)
-    const watched = new Watched(handler, span)
-    return watched.sent(super.forward({ ...request, headers: span.headers }, watched))
+    const traced = { ...request, headers: span.headers }
+    return watched(handler, span, (watching) => super.forward(traced, watching))
   }
 }
 
 /** Passes everything on, both ways, and notes when it is over. */
-class Watched implements ResponseHandler, UpstreamCall {
-  readonly #handler: ResponseHandler
-  readonly #span: FetchSpan
-  #call!: UpstreamCall
-
-  constructor(handler: ResponseHandler, span: FetchSpan) {
-    this.#handler = handler
-    this.#span = span
-  }
-
-  sent(call: UpstreamCall): UpstreamCall {
-    this.#call = call
-    return this
-  }
-
-  head(status: number, headers: HeaderList): void {
-    this.#span.status = status
-    this.#handler.head(status, headers)
-  }
-
-  data(chunk: Uint8Array): void {
-    this.#span.bytes += chunk.length
-    this.#handler.data(chunk)
-  }
-
-  end(trailers: HeaderList): void {
-    this.#span.end()
-    this.#handler.end(trailers)
-  }
-
-  failed(failure: Broken): void {
-    this.#span.end(failure.reason)
-    this.#handler.failed(failure)
-  }
-
-  restart(): boolean {
-    return this.#handler.restart?.() === true
-  }
-
-  cancel(): void {
-    this.#span.end('given_up')
-    this.#call.cancel()
-  }
-
-  pause(isForClient?: boolean): void {
-    this.#call.pause(isForClient)
-  }
-
-  resume(): void {
-    this.#call.resume()
+function watched(
+  handler: ResponseHandler,
+  span: FetchSpan,
+  send: (handler: ResponseHandler) => UpstreamCall,
+): UpstreamCall {
+  const call = send({
+    head(status, headers) {
+      span.status = status
+      handler.head(status, headers)
+    },
+    data(chunk) {
+      span.bytes += chunk.length
+      handler.data(chunk)
+    },
+    end(trailers) {
+      span.end()
+      handler.end(trailers)
+    },
+    failed(failure) {
+      span.end(failure.reason)
+      handler.failed(failure)
+    },
+    restart: () => handler.restart?.() === true,
+  })
+  return {
+    cancel() {
+      span.end('given_up')
+      call.cancel()
+    },
+    pause: (isForClient) => call.pause(isForClient),
+    resume: () => call.resume(),
   }
 }
 
