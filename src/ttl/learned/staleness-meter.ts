@@ -209,11 +209,7 @@ function correction(low: number, estimate: number): number {
   return Math.max(smallestFactor, 1 - weight * (1 - 1 / estimate))
 }
 
-function groupOf(ageMs: number): number {
-  let group = stalenessGroups.length - 1
-  while (group > 0 && !(ageMs >= stalenessGroups[group]!)) group--
-  return group
-}
+const groupOf = (ageMs: number): number => stalenessGroups.findLastIndex((fromMs) => fromMs <= ageMs)
 
 /** Sums that another version wrote may be others: they are not used. */
 const isOurs = (sums: Float64Array): boolean => sums.length === size
