@@ -119,7 +119,7 @@ export class WorkerInbox {
 
   /** Forwards one worker's detection of a database, so that the others need not query it. */
   #learn(from: WorkerHandle, { backend, flavour }: FromWorker & { kind: 'flavour' }): void {
-    this.#runtimeOf(backend)?.adoptFlavour(flavour)
+    this.#runtimeOf(backend)?.flavour.adopt(flavour)
     for (const worker of this.#options.workers.values()) {
       if (worker !== from) void worker.command({ is: 'flavour', backend, flavour })
     }

@@ -16,9 +16,9 @@ export function serverStateOf({ storage, backendRuntimes, via }: Inside): Server
     marks: new Map(['', ...names].map((name) => [name, partsOf(name).marks.list()])),
     modes: new Map(overridden.map(({ name, modes }) => [name, modes.state.mode])),
     known: new Map(
-      backendRuntimes.map(({ name, flavour, vouched, learning: { evidence } }) => [
+      backendRuntimes.map(({ name, flavour, witness, learning: { evidence } }) => [
         name,
-        { flavour, vouched, evidence },
+        { flavour: flavour.current, vouched: witness?.vouched, evidence },
       ]),
     ),
   }

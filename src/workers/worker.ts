@@ -188,8 +188,8 @@ class ServingThread {
     // Commands that arrived while it was starting are executed in order.
     else await this.#starting
     if (command.is === 'mode') this.#siteOf(command.backend)?.modes.set(command.mode)
-    else if (command.is === 'flavour') this.#siteOf(command.backend)?.adoptFlavour(command.flavour)
-    else if (command.is === 'vouched') this.#siteOf(command.backend)?.adoptVouched(command.vouched)
+    else if (command.is === 'flavour') this.#siteOf(command.backend)?.flavour.adopt(command.flavour)
+    else if (command.is === 'vouched') this.#siteOf(command.backend)?.witness?.follow(command.vouched)
     else if (command.is === 'evidence') this.#siteOf(command.backend)?.learning.follow(command.change)
     else if (command.is === 'limits') this.#server?.limiters.registry.forget(command.target)
     else if (command.is === 'commit') await this.#commit()

@@ -1,7 +1,6 @@
 /** One database behind the proxy: its connections, its flavour, its cache, and the handling of its requests. */
 import type { Flavour, WireRequest } from '../../backends/backend.ts'
 import type { Mark } from '../../core/mark.ts'
-import type { Vouched } from '../../core/witness.ts'
 import type { Claims } from '../../engine/claims.ts'
 import type { Explanation } from '../../engine/explain/explain.ts'
 import { FlavourWatch } from '../../engine/http/flavour.ts'
@@ -24,7 +23,7 @@ import { ModeSwitch, policiesOf } from '../request/settings.ts'
 import type { UpstreamState } from '../upstream/endpoint.ts'
 import type { QueueFigures } from '../upstream/slots.ts'
 import type { HttpUpstream } from '../upstream/upstream.ts'
-import type { SegmentFigures, SegmentWatcher } from '../upstream/witness.ts'
+import type { SegmentWatcher } from '../upstream/witness.ts'
 import { BackendLearning, type EvidenceRows } from './backend-learning.ts'
 import { segmentsOf, upstreamOf } from './backend-upstream.ts'
 import type { Common } from './common.ts'
@@ -76,14 +75,16 @@ export class BackendRuntime {
   readonly explain: (wire: WireRequest) => Promise<Explanation>
   /** Fetches buckets of recently requested shapes twice, and learns from the differences. */
   readonly sampling: IntervalCache['sampling']
+  readonly flavour: FlavourWatch
+  /** Where its segments are watched, by this thread or another one. */
+  readonly witness: Witness | undefined
+  /** In the thread that watches them. */
+  readonly watcher: SegmentWatcher | undefined
   readonly #cache: IntervalCache
-  readonly #flavour: FlavourWatch
   readonly #upstream: HttpUpstream
   readonly #quota: Quota
   /** The known flavour of the database at the start. */
   readonly #known: Flavour | undefined
-  readonly #witness: Witness | undefined
-  readonly #watcher: SegmentWatcher | undefined
 
   constructor(common: Common, options: BackendRuntimeOptions) {
     const { name, backend, store, marks } = options
@@ -137,7 +138,7 @@ export class BackendRuntime {
         { backend, flavour, cache, whole, settings, clock, heldBack: () => this.modes.state.heldBack },
         wire,
       )
-    this.#flavour = flavour
+    this.flavour = flavour
     this.#upstream = upstream
     flavour.onRecheck = (instead) => logRecheck(telemetry?.log, { name, instead, flavour: flavour.current })
     flavour.onChange = (found) => {
@@ -147,34 +148,9 @@ export class BackendRuntime {
     }
     this.#known = known?.flavour
     if (this.#known !== undefined) flavour.adopt(this.#known)
-    this.#witness = witness
-    this.#watcher = watcher
+    this.witness = witness
+    this.watcher = watcher
     if (known?.vouched !== undefined) witness?.follow(known.vouched)
-  }
-
-  /** The flavour of the database; unknown while it cannot be queried. */
-  get flavour(): Flavour {
-    return this.#flavour.current
-  }
-
-  /** Another thread has detected the flavour. */
-  adoptFlavour(flavour: Flavour): void {
-    this.#flavour.adopt(flavour)
-  }
-
-  /** Undefined where nothing is. */
-  get vouched(): Vouched | undefined {
-    return this.#witness?.vouched
-  }
-
-  /** Another thread has read the segments. */
-  adoptVouched(vouched: Vouched): void {
-    this.#witness?.follow(vouched)
-  }
-
-  /** How the watcher of its segments fares; undefined where there is none. */
-  get segments(): SegmentFigures | undefined {
-    return this.#watcher?.figures
   }
 
   figures(): BackendRuntimeFigures {
@@ -199,15 +175,15 @@ export class BackendRuntime {
    * sends no requests.
    */
   isReady(): boolean {
-    const { hasAnswered } = this.#flavour
-    if (!hasAnswered) this.#flavour.noteRequest([])
+    const { hasAnswered } = this.flavour
+    if (!hasAnswered) this.flavour.noteRequest([])
     return hasAnswered
   }
 
   /** Queries the flavour of the database, where it is unknown; resolves also when the database does not answer. */
   async ask(): Promise<void> {
-    this.#watcher?.start()
-    if (this.#known === undefined) await this.#flavour.ask([])
+    this.watcher?.start()
+    if (this.#known === undefined) await this.flavour.ask([])
   }
 
   get isIdle(): boolean {
@@ -216,11 +192,11 @@ export class BackendRuntime {
 
   /** It serves its last requests, and looks at the database for no other reason. */
   retire(): void {
-    this.#watcher?.close()
+    this.watcher?.close()
   }
 
   close(): Promise<void> {
-    this.#watcher?.close()
+    this.watcher?.close()
     return this.#upstream.close()
   }
 }

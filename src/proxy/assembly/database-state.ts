@@ -30,11 +30,11 @@ export function databaseState(
   return {
     ...{ name, url, backendRuntime, modes },
     get flavour(): Flavour {
-      return backendRuntime.flavour
+      return backendRuntime.flavour.current
     },
     /** How the watcher of its segments fares; undefined where there is none. */
     get segments(): SegmentFigures | undefined {
-      return backendRuntime.segments
+      return backendRuntime.watcher?.figures
     },
     learning: () => backendRuntime.learning.figures(),
     /** By key, or by the text of the shape or of its query. */
