@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { staleFraction } from '../staleness-budget.ts'
-import { classOf, splitGap } from './age-classes.ts'
+import { classOf, endOfClass, splitGap } from './age-classes.ts'
 import { type AgeCurve, invert } from './age-curve.ts'
 
 const curveOf = (borders: number[], rates: number[]): AgeCurve => ({
@@ -106,15 +106,18 @@ test('under heavy-tailed lateness the TTL is linear in age', () => {
   }
 })
 
-/** The share of `ttl` in which a copy that was fetched at `age` is expected to be out of date. */
+/**
+ * The share of `ttl` in which a copy that was fetched at `age` is expected to be out of date. It never adds a short TTL to
+ * a large age, which would lose digits.
+ */
 function staleOver({ borders, rates }: AgeCurve, age: number, ttl: number): number {
-  const stays = new Float64Array(borders.length)
-  const count = splitGap(borders, { from: age, to: age + ttl }, stays)
-  let [hazard, stale] = [0, 0]
-  for (let i = 0; i < count; i++) {
-    const [stay, rate] = [stays[i]!, rates[classOf(borders, age) + i]!]
+  let [hazard, spent, stale] = [0, 0, 0]
+  for (let at = classOf(borders, age); spent < ttl; at++) {
+    const until = Math.min(endOfClass(borders, at) - age, ttl)
+    const [stay, rate] = [until - spent, rates[at]!]
     stale += stay * (1 - Math.exp(-hazard) * (1 - staleFraction(rate, stay)))
     hazard += rate * stay
+    spent = until
   }
   return stale / ttl
 }
