@@ -2,6 +2,7 @@
  * Druid for tests: all roles and ZooKeeper in one JVM, on free ports of loopback. It keeps nothing: the metadata are in
  * memory and the rest is in a folder that goes with it.
  */
+import assert from 'node:assert/strict'
 import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '../../wait.ts'
@@ -54,6 +55,7 @@ export async function startDruid(options: DruidOptions = {}): Promise<Druid | Un
     },
   })
   const druid = Object.assign(server, { version: installation.version, ...addresses(ports!, roles) })
+  await dropOverwrittenAtOnce(druid)
   if (options.router) {
     await eventually(
       () => findsBroker(druid.routerUrl),
@@ -163,6 +165,14 @@ function addresses(ports: Ports, roles: readonly DruidRole[]): Omit<DruidAddress
     routerUrl: url(roles.includes('router') ? 'router' : 'broker'),
     coordinatorUrl: url('coordinator'),
   }
+}
+
+/** By default overwritten segments stay until the coordinator has run for a quarter of an hour: a test would wait for that. */
+async function dropOverwrittenAtOnce({ coordinatorUrl }: DruidAddresses): Promise<void> {
+  const { status, text } = await ask(`${coordinatorUrl}/druid/coordinator/v1/config`, {
+    millisToWaitBeforeDeleting: 0,
+  })
+  assert.equal(status, 200, text)
 }
 
 async function findsBroker(routerUrl: string): Promise<boolean> {
