@@ -26,7 +26,7 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   readonly reasons: Readonly<Record<Reason, ReasonWords>>
   /** Whose answers are cached as a whole; none where it is not given. */
   readonly endpoints?: Readonly<Record<string, EndpointTerms>>
-  /** The configuration keys of the exceptions that its backend supports (`Backend.over`); none by default. */
+  /** The configuration keys of the exceptions that its backend supports; none by default. */
   readonly exceptions?: readonly ExceptionKey[]
   readonly explain: ExplainReader
   /** Sentences for people: what to change so that clients come here. */
@@ -42,8 +42,8 @@ export interface DatabaseKind<Reason extends string = string, Own = unknown> {
   load(): Promise<BackendFactory<Own>>
 }
 
-/** `align` is for point grids, `edges` for cell grids. */
-export type ExceptionKey = 'align' | 'edges'
+/** `align` is for point grids and `edges` for cell grids (`Backend.over`), `instant.within` for `WholePlan.at`. */
+export type ExceptionKey = 'align' | 'edges' | 'instant.within'
 
 export interface BackendFactory<Own = unknown> {
   create(options: BackendOptions, own: Own): CreatedBackend

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { kinds } from '../backends/kinds.ts'
 import { type Check, key, nested, type Section, section } from './definition.ts'
 import { databaseUrl, exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys } from './kind-keys.ts'
+import { objectsSection } from './objects-section.ts'
 import { Reader } from './read.ts'
 import { choice } from './scalars.ts'
 import { byDefault } from './source.ts'
@@ -12,7 +13,8 @@ import { parseYaml } from './yaml.ts'
 const made = section({ colour: key(text, 'grey', { meaning: 'of the lines' }) })
 const all = { ...kinds, third: { label: 'Third', section: made } }
 const type = key(choice('auto', ...Object.keys(all)), 'auto', { meaning: 'the kind of database' })
-const backend = section({ type, ...kindKeys(all) }, { checks: [keysAreOfItsKind(all)] })
+const objects = nested(objectsSection(all), 'answers that are cached as a whole')
+const backend = section({ type, objects, ...kindKeys(all) }, { checks: [keysAreOfItsKind(all)] })
 
 /** The mistakes in a backend of this text: paths and messages. */
 function problemsIn(yaml: string, type: Section = backend): string[] {
@@ -64,6 +66,22 @@ test('kinds that share a section own its keys', () => {
   assert.deepEqual(problemsIn('{ assume: { server: prometheus, replicas: true } }'), [])
 })
 
+test('the endpoints of a kind are not taken for another', () => {
+  const endpoints = (type: string, given: string) =>
+    problemsIn(`{ type: ${type}, objects: { endpoints: ${given} } }`)
+  const topN = 'objects.endpoints.topN.enabled has an effect only with Druid, and this is'
+  assert.deepEqual(endpoints('prometheus', '{ topN: { enabled: false } }'), [`${topN} Prometheus`])
+  assert.deepEqual(endpoints('third', '{ topN: { enabled: false } }'), [`${topN} Third`])
+  const [labels, ...more] = endpoints('druid', '{ labels: { revalidate: 5s }, topN: { revalidate: 5s } }')
+  assert.match(
+    labels!,
+    /^objects\.endpoints\.labels\.revalidate .* only with Prometheus and .*, and this is Druid$/,
+  )
+  assert.deepEqual(more, [])
+  assert.deepEqual(endpoints('prometheus', '{ topN: { enabled: true }, labels: { enabled: false } }'), [])
+  assert.deepEqual(endpoints('auto', '{ topN: { enabled: false }, labels: { enabled: false } }'), [])
+})
+
 test('a section that kinds share has the checks of each, and refuses what each refuses', () => {
   const sharing = (name: string) => {
     const check: Check = { needs: [name], run: (_, report) => report(name, 'is checked') }
@@ -94,9 +112,10 @@ test('an address as clients of some kind write it is taken for the URL of its da
 
 test('an exception is refused with a kind that does not support it, and only if it is switched on', () => {
   const check = exceptionsAreOfItsKind(kinds)
-  const problems = (type: string, edges: string, align: boolean): string[] => {
+  const problems = (type: string, edges: string, align: boolean, withinMs = 0): string[] => {
     const reported: string[] = []
-    check.run({ type, edges, align } as never, (path, message) => void reported.push(`${path} ${message}`))
+    const values = { type, edges, align, instant: { withinMs } }
+    check.run(values as never, (path, message) => void reported.push(`${path} ${message}`))
     return reported
   }
   assert.deepEqual(problems('druid', 'whole', false), [])
@@ -107,4 +126,7 @@ test('an exception is refused with a kind that does not support it, and only if 
   ])
   const [align] = problems('druid', 'exact', true)
   assert.match(align!, /^align has an effect only with Prometheus and .*, and this is Druid$/)
+  const [instant] = problems('druid', 'exact', false, 1)
+  assert.match(instant!, /^instant\.within has an effect only with Prometheus and .*, and this is Druid$/)
+  for (const type of ['auto', 'prometheus', 'm3']) assert.deepEqual(problems(type, 'exact', false, 1), [])
 })

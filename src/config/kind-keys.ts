@@ -1,10 +1,13 @@
 /** The keys of `backends.<name>` that only some kinds of databases have: taken from the kinds, refused with the others. */
 import { isDeepStrictEqual } from 'node:util'
 import type { DatabaseKind, ExceptionKey } from '../backends/kind.ts'
-import { type Check, type Key, type Keys, propertyOf, type Section } from './definition.ts'
+import { type Check, type Key, type Keys, nested, propertyOf, section } from './definition.ts'
+import { endpointKeys } from './objects-section.ts'
+import type { BackendConfig } from './schema.ts'
 import { url } from './text-scalars.ts'
 
-type Kinds = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'section'>>>
+type Kind = Pick<DatabaseKind, 'label' | 'section' | 'endpoints'>
+type Kinds = Readonly<Record<string, Kind>>
 
 /** An address as clients of a kind write it is likely to mean the URL of their database. */
 export const databaseUrl = (kinds: Readonly<Record<string, Pick<DatabaseKind, 'urlIn'>>>): typeof url => ({
@@ -20,7 +23,9 @@ type Values = Readonly<Record<string, unknown>>
  * the types of their values: for the rest of the program there are none.
  */
 export const kindKeys = (kinds: Kinds): Readonly<Record<never, Key>> =>
-  Object.values(kinds).reduce<Keys>((keys, { section }) => merged(keys, section.keys), {})
+  Object.values(kinds)
+    .map(({ section }) => section.keys)
+    .reduce(merged, {})
 
 /** A section that several kinds have has the keys, the checks and the refusals of each. */
 function merged(keys: Keys, more: Keys): Keys {
@@ -36,17 +41,23 @@ function merged(keys: Keys, more: Keys): Keys {
   return { ...keys, ...Object.fromEntries(added) }
 }
 
+/** All that a kind owns: also its endpoints, which are written in a section that every kind has. */
+function ownKeys(kind: Kind): Keys {
+  const endpoints = nested(section(endpointKeys(kind)), 'its endpoints')
+  return { ...kind.section.keys, objects: nested(section({ endpoints }), 'its answers as a whole') }
+}
+
 /** A key of another kind is refused unless it has its default value: `check --print` writes out every default. */
 export function keysAreOfItsKind(kinds: Kinds): Check {
-  const own: readonly [string, Key][] = Object.entries(kindKeys(kinds))
+  const own = Object.entries(Object.values(kinds).map(ownKeys).reduce(merged, {}))
   return {
     needs: ['type', ...own.map(([name]) => name)],
     run(values: Values & { readonly type: string }, report) {
       const kind = kinds[values.type]
       if (kind === undefined) return
       const changed = own.flatMap(([name, key]) => changedIn(name, key, values))
-      for (const path of changed.filter((each) => !hasKey(kind.section, each))) {
-        const owners = Object.values(kinds).filter(({ section }) => hasKey(section, path))
+      for (const path of changed.filter((each) => !hasKey(ownKeys(kind), each))) {
+        const owners = Object.values(kinds).filter((each) => hasKey(ownKeys(each), path))
         report(path, onlyWith(owners, kind))
       }
     },
@@ -55,33 +66,39 @@ export function keysAreOfItsKind(kinds: Kinds): Check {
 
 type Excepting = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'exceptions'>>>
 
-/** Refuses an exception that the kind of database does not support. */
-export function exceptionsAreOfItsKind(kinds: Excepting): Check {
-  const usual: Readonly<Record<ExceptionKey, unknown>> = { align: false, edges: 'exact' }
-  const names = Object.keys(usual) as readonly ExceptionKey[]
-  return {
-    needs: ['type', ...names],
-    run(values: Values & { readonly type: string }, report) {
-      const kind = kinds[values.type]
-      if (kind === undefined) return
-      for (const name of names) {
-        if (values[name] === usual[name] || kind.exceptions?.includes(name)) continue
-        const able = Object.values(kinds).filter(({ exceptions }) => exceptions?.includes(name))
-        report(name, onlyWith(able, kind))
-      }
-    },
-  }
+type Exceptions = Pick<BackendConfig, 'align' | 'edges' | 'instant'>
+
+const isOff: Readonly<Record<ExceptionKey, (values: Exceptions) => boolean>> = {
+  align: ({ align }) => !align,
+  edges: ({ edges }) => edges === 'exact',
+  'instant.within': ({ instant }) => instant.withinMs === 0,
 }
+
+/** Refuses an exception that the kind of database does not support. */
+export const exceptionsAreOfItsKind = (kinds: Excepting): Check => ({
+  needs: ['type', 'align', 'edges', 'instant'],
+  run(values: Exceptions & { readonly type: string }, report) {
+    const kind = kinds[values.type]
+    if (kind === undefined) return
+    for (const name of Object.keys(isOff) as ExceptionKey[]) {
+      if (isOff[name](values) || kind.exceptions?.includes(name)) continue
+      const able = Object.values(kinds).filter(({ exceptions }) => exceptions?.includes(name))
+      report(name, onlyWith(able, kind))
+    }
+  },
+})
 
 type Labelled = Pick<DatabaseKind, 'label'>
 
 const onlyWith = (able: readonly Labelled[], kind: Labelled): string =>
   `has an effect only with ${able.map(({ label }) => label).join(' and ')}, and this is ${kind.label}`
 
-function hasKey({ keys }: Section, path: string): boolean {
+function hasKey(keys: Keys, path: string): boolean {
   const [name, ...below] = path.split('.') as [string, ...string[]]
   const type = Object.hasOwn(keys, name) ? keys[name]!.type : undefined
-  return below.length === 0 ? type !== undefined : type?.kind === 'section' && hasKey(type, below.join('.'))
+  return below.length === 0
+    ? type !== undefined
+    : type?.kind === 'section' && hasKey(type.keys, below.join('.'))
 }
 
 /** The paths below a key at which something else than the default is set. */

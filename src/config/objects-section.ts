@@ -4,7 +4,7 @@ import type { DatabaseKind } from '../backends/kind.ts'
 import type { EndpointTerms } from '../backends/whole-answers.ts'
 import type { EndpointSettings, WholeSettings } from '../engine/objects/whole-terms.ts'
 import {
-  type Key,
+  type Keys,
   key,
   list,
   nested,
@@ -57,14 +57,18 @@ const path = section({
 type EndpointConfig = TypeValue<typeof endpoint>
 type EndpointKinds = Readonly<Record<string, Pick<DatabaseKind, 'label' | 'endpoints'>>>
 
+/** Below `objects.endpoints`. */
+export const endpointKeys = ({ endpoints = {} }: Pick<DatabaseKind, 'endpoints'>): Keys =>
+  Object.fromEntries(
+    Object.entries(endpoints).map(([name, each]) => [
+      name,
+      nested(endpoint, `${each.meaning}; ${usualTerms(each)}`),
+    ]),
+  )
+
 /** With `type: auto` a database may turn out to be of any kind: the endpoints of all of them can be written. */
 export function objectsSection(kinds: EndpointKinds) {
-  const known = Object.values(kinds).flatMap(({ endpoints = {} }) => Object.entries(endpoints))
-  const keys = [...new Map(known)].map(([name, each]): [string, Key] => [
-    name,
-    nested(endpoint, `${each.meaning}; ${usualTerms(each)}`),
-  ])
-  const endpoints = section(Object.fromEntries(keys)) as unknown as Section<
+  const endpoints = section(Object.assign({}, ...Object.values(kinds).map(endpointKeys))) as Section<
     Readonly<Record<string, EndpointConfig>>
   >
   return section({

@@ -13,7 +13,7 @@ export const matrixKind = <Keys = unknown>(own: Own<Keys>): DatabaseKind<PromqlR
   section: section({}) as Section<Keys>,
   reasons: promqlReasons,
   endpoints,
-  exceptions: ['align'],
+  exceptions: ['align', 'instant.within'],
   explain,
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Prometheus data source${which} to ${url}`,
