@@ -30,6 +30,8 @@ function withStats(answer: Uint8Array): Buffer {
 }
 
 const typical = 'query=up[5m]&start=1600000000&end=1600000600&step=60'
+const tenantHeaders = ['accountid', 'projectid']
+const ofTenant = (name: string, tenant: string): WireRequest => ({ ...get(typical), headers: [name, tenant] })
 
 testBackend({
   backend,
@@ -47,7 +49,18 @@ testBackend({
     [get(typical), get('query=up[5m]&start=1600000001&end=1600000601&step=60')],
     [get(typical), get(`${typical}&extra_label=a%3Db`)],
     [get(typical), get(`${typical}&round_digits=2`)],
+    ...tenantHeaders.map((name): [WireRequest, WireRequest] => [ofTenant(name, '1'), ofTenant(name, '2')]),
   ],
+})
+
+test('answers that are kept as a whole are apart by tenant, too', () => {
+  for (const name of tenantHeaders) {
+    const texts = ['1', '2'].map((tenant) => {
+      const request = { ...ofTenant(name, tenant), path: '/api/v1/labels', search: '' }
+      return backend.whole!.plan(request, 0)!.text
+    })
+    assert.notEqual(texts[0], texts[1])
+  }
 })
 
 const grid = gridThrough('point', 500, 1000)

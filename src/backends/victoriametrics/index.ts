@@ -7,7 +7,7 @@ import { type MatrixBackend, matrixBackend } from '../matrix/backend.ts'
 import type { Wire } from '../matrix/wire.ts'
 import { flavour } from './flavour.ts'
 import { indexRank, orderOf } from './label-order.ts'
-import { createPlanner } from './plan.ts'
+import { createPlanner, isQuestionHeader } from './plan.ts'
 
 const wire: Wire = { executionMembers: ['stats'], hasPartialFlag: true, hasShortInstants: true }
 const byIndex = { ...wire, rankOf: indexRank }
@@ -15,7 +15,7 @@ const byIndex = { ...wire, rankOf: indexRank }
 export const victoriametrics = (options: BackendOptions): MatrixBackend =>
   matrixBackend({
     name: 'victoriametrics',
-    flavour,
+    ...{ flavour, isQuestionHeader },
     planner: createPlanner(options),
     wire,
     wireOf: ({ text }) => (orderOf(text) === 'index' ? byIndex : wire),

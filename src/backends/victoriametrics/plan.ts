@@ -1,6 +1,7 @@
 /** VictoriaMetrics' additions to the planning of range queries: its reading of parameters, and its last points. */
 import type { EpochMs } from '../../core/clock.ts'
 import { bucketAt } from '../../core/grid.ts'
+import { namedLike } from '../../core/name-pattern.ts'
 import type { BackendOptions } from '../kind.ts'
 import { firstValue, type Pairs } from '../matrix/form.ts'
 import * as matrix from '../matrix/plan.ts'
@@ -13,8 +14,13 @@ const unsettledMs = 30_000 + 30_000
 /** `-search.maxStepForPointsAdjustment`. */
 const adjustedBelowMs = 60_000
 
+/** The tenant of a cluster, where its path names none. */
+export const isQuestionHeader = namedLike(['accountid', 'projectid'])
+
 export const createPlanner = (options: BackendOptions): matrix.Planner =>
-  matrix.createPlanner(options, { examine: createExaminer(), otherTerms: ['nocache'], refuse, split })
+  matrix.createPlanner(options, {
+    ...{ examine: createExaminer(), otherTerms: ['nocache'], refuse, split, isQuestionHeader },
+  })
 
 /**
  * Points younger than the latency offset repeat the last older point of the same answer, so they belong to one request
