@@ -82,6 +82,28 @@ test('every reason has a meaning and a remedy, and is documented', async () => {
   }
 })
 
+const guides = {
+  victoriametrics: 'victoriametrics',
+  family: 'mimir',
+  druid: 'druid',
+  superset: 'druid',
+} as const
+
+test('the guide of a database names only reasons that the database can have', async () => {
+  for (const [page, kind] of Object.entries(guides)) {
+    const text = await readFile(`docs/guide/${page}.md`, 'utf8')
+    const named = [...text.matchAll(/`(\w+)`/g)].flatMap(([, word]) => word!)
+    const reasons = named.filter((word) => Object.hasOwn(bypassReasons, word))
+    const possible = { ...planningReasons, ...servingReasons, ...kinds[kind].reasons }
+    assert.ok(reasons.length > 0, page)
+    assert.deepEqual(
+      reasons.filter((reason) => !Object.hasOwn(possible, reason)),
+      [],
+      page,
+    )
+  }
+})
+
 test('the reasons of kinds are in the closed list, and one word has one declaration', () => {
   const general = { ...planningReasons, ...servingReasons }
   for (const name of kindNames) {
