@@ -75,7 +75,7 @@ test('the endpoints of a kind are not taken for another', () => {
   const [labels, ...more] = endpoints('druid', '{ labels: { revalidate: 5s }, topN: { revalidate: 5s } }')
   assert.match(
     labels!,
-    /^objects\.endpoints\.labels\.revalidate .* only with Prometheus and .*, and this is Druid$/,
+    /^objects\.endpoints\.labels\.revalidate .* only with Prometheus, .* and M3, and this is Druid$/,
   )
   assert.deepEqual(more, [])
   assert.deepEqual(endpoints('prometheus', '{ topN: { enabled: true }, labels: { enabled: false } }'), [])
@@ -125,8 +125,8 @@ test('an exception is refused with a kind that does not support it, and only if 
     'edges has an effect only with Druid, and this is Prometheus',
   ])
   const [align] = problems('druid', 'exact', true)
-  assert.match(align!, /^align has an effect only with Prometheus and .*, and this is Druid$/)
+  assert.match(align!, /^align has an effect only with Prometheus, .* and M3, and this is Druid$/)
   const [instant] = problems('druid', 'exact', false, 1)
-  assert.match(instant!, /^instant\.within has an effect only with Prometheus and .*, and this is Druid$/)
+  assert.match(instant!, /^instant\.within has an effect only with Prometheus, .* and M3, and this is Druid$/)
   for (const type of ['auto', 'prometheus', 'm3']) assert.deepEqual(problems(type, 'exact', false, 1), [])
 })

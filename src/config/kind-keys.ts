@@ -74,6 +74,12 @@ const isOff: Readonly<Record<ExceptionKey, (values: Exceptions) => boolean>> = {
   'instant.within': ({ instant }) => instant.withinMs === 0,
 }
 
+const ableTo = (kinds: Excepting, name: ExceptionKey): readonly Labelled[] =>
+  Object.values(kinds).filter(({ exceptions }) => exceptions?.includes(name))
+
+/** The databases that support an exception, as a part of a sentence. */
+export const supporters = (kinds: Excepting, name: ExceptionKey): string => labelsOf(ableTo(kinds, name))
+
 /** Refuses an exception that the kind of database does not support. */
 export const exceptionsAreOfItsKind = (kinds: Excepting): Check => ({
   needs: ['type', 'align', 'edges', 'instant'],
@@ -82,16 +88,18 @@ export const exceptionsAreOfItsKind = (kinds: Excepting): Check => ({
     if (kind === undefined) return
     for (const name of Object.keys(isOff) as ExceptionKey[]) {
       if (isOff[name](values) || kind.exceptions?.includes(name)) continue
-      const able = Object.values(kinds).filter(({ exceptions }) => exceptions?.includes(name))
-      report(name, onlyWith(able, kind))
+      report(name, onlyWith(ableTo(kinds, name), kind))
     }
   },
 })
 
 type Labelled = Pick<DatabaseKind, 'label'>
 
+const labelsOf = (kinds: readonly Labelled[]): string =>
+  new Intl.ListFormat('en-GB').format(kinds.map(({ label }) => label))
+
 const onlyWith = (able: readonly Labelled[], kind: Labelled): string =>
-  `has an effect only with ${able.map(({ label }) => label).join(' and ')}, and this is ${kind.label}`
+  `has an effect only with ${labelsOf(able)}, and this is ${kind.label}`
 
 function hasKey(keys: Keys, path: string): boolean {
   const [name, ...below] = path.split('.') as [string, ...string[]]

@@ -28,7 +28,7 @@ import {
   section,
   type TypeValue,
 } from './definition.ts'
-import { databaseUrl, exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys } from './kind-keys.ts'
+import { databaseUrl, exceptionsAreOfItsKind, keysAreOfItsKind, kindKeys, supporters } from './kind-keys.ts'
 import { limitsSection } from './limits-section.ts'
 import { instantSection, objectsSection } from './objects-section.ts'
 import { policySection } from './policy-types.ts'
@@ -128,12 +128,10 @@ const backend = section(
     policy: key(nameOf('policies', 'policy'), 'default', { meaning: 'the TTL policy' }),
     store: key(nameOf('stores', 'store'), 'memory', { meaning: 'where buckets are kept', apply: 'reopen' }),
     edges: key(edges, 'exact', {
-      meaning:
-        'windows that begin or end within a bucket (Druid). `exact`: as requested. `whole`: the window is widened to whole buckets: the first and the last are complete instead of cut. `now`: only where the window ends now, or at most one floor of the policy earlier: the last bucket is whole, and the window begins up to one floor earlier. Named in `Cache-Status`',
+      meaning: `windows that begin or end within a bucket (${supporters(kinds, 'edges')}). \`exact\`: as requested. \`whole\`: the window is widened to whole buckets: the first and the last are complete instead of cut. \`now\`: only where the window ends now, or at most one floor of the policy earlier: the last bucket is whole, and the window begins up to one floor earlier. Named in \`Cache-Status\``,
     }),
     align: key(bool, false, {
-      meaning:
-        'PromQL: `true` floors start and end to multiples of the step, so that clients whose ranges begin at any instant share answers. Named in `Cache-Status`',
+      meaning: `${supporters(kinds, 'align')}: \`true\` floors start and end to multiples of the step, so that clients whose ranges begin at any instant share answers. Named in \`Cache-Status\``,
     }),
     maxStale: inherited(
       duration({ min: 0 }),
