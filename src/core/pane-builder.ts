@@ -11,8 +11,11 @@ import { ingestScratch } from './scratch.ts'
 export interface Finish {
   readonly interval: Interval
   readonly fetchedAt: EpochMs
+  /** The answer's own bytes, into which all positions point. They are copied. */
   readonly slab: Uint8Array
+  /** Bytes that all buckets share, such as header rows: panes with different ones are never in one answer. */
   readonly frame?: Uint8Array
+  /** Annotations of the answer, sorted. */
   readonly notes?: NoteSet
 }
 

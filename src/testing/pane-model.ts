@@ -6,6 +6,7 @@ import type { EpochMs } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { NoteSet, Pane } from '../core/pane.ts'
 import { PaneBuilder } from '../core/pane-builder.ts'
+import { headBytes } from '../core/pane-rows.ts'
 
 export interface ColumnModel {
   readonly head: string
@@ -144,14 +145,9 @@ export function modelOf(pane: Pane): PaneModel {
     const lanes = Array.from({ length: body.lanes }, (_, lane) => cellsOf(pane, column, lane))
     if (lanes.every((cells) => cells.size === 0)) continue
     const rank = body.bytes.toString('latin1', body.rankStart(column), body.rankEnd(column))
-    columns.set(rank, { head: headOf(pane, column), lanes })
+    columns.set(rank, { head: headBytes(pane, column).toString('latin1'), lanes })
   }
   return { frame: body.frame.toString(), clocks, notes, columns }
-}
-
-function headOf({ body }: Pane, column: number): string {
-  const record = body.columnsAt + column * body.stride
-  return body.bytes.toString('latin1', body.slabAt + body.u32[record]!, body.slabAt + body.u32[record + 1]!)
 }
 
 function cellsOf({ body, from, to }: Pane, column: number, lane: number): Map<number, string> {

@@ -2,6 +2,7 @@
 import { type Pane, slice } from '../../core/pane.ts'
 import { compare } from '../../core/pane-compare.ts'
 import { type ColumnMerge, columnIn, mergeColumns } from '../../core/pane-merge.ts'
+import { headBytes } from '../../core/pane-rows.ts'
 
 /** One column's part of one bucket, with unequal bytes. */
 export interface CellDifference {
@@ -80,9 +81,6 @@ export class PanePair {
 
   #headOf(columns: readonly number[]): string {
     const side = columns[0]! < 0 ? 1 : 0
-    const { body } = this.#panes[side]!
-    const record = body.columnsAt + columns[side]! * body.stride
-    const start = body.slabAt + body.u32[record]!
-    return body.bytes.toString('utf8', start, Math.min(body.slabAt + body.u32[record + 1]!, start + 512))
+    return headBytes(this.#panes[side]!, columns[side]!).toString('utf8', 0, 512)
   }
 }
