@@ -99,5 +99,6 @@ export interface Store {
   onNews?(listener: NewsListener): boolean
   /** The state of the store; never uses the network. */
   figures?(): StoreFigures
+  /** May be called twice; afterwards nothing is found. */
   close(): MaybePromise<void>
 }
