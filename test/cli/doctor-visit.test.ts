@@ -104,6 +104,23 @@ test('doctor: a server that is no database fails, without further checks', async
   assert.match(about[0]!.remedy!, /^backends\.main\.url: Give the URL of the database/)
 })
 
+test('doctor: keys of another kind than the detected one are reported', async (t) => {
+  const upstream = await startScriptedUpstream(t)
+  const flags = ['--backends.main.settled-age=2h', '--backends.main.edges=whole', '--admin.enabled=false']
+  const { code, out } = await runToEnd(t, ['doctor', upstream.url, '--json', ...flags])
+  const { findings } = JSON.parse(out) as Report
+  const about = findings.filter(({ check }) => check === 'keys main')
+  assert.deepEqual(
+    about.map(({ status, sentence, remedy }) => [status, sentence.split(' ', 1)[0], remedy]),
+    [
+      ['warn', 'settledAge', 'Take backends.main.settledAge out.'],
+      ['warn', 'edges', 'Take backends.main.edges out.'],
+    ],
+  )
+  assert.match(about[0]!.sentence, / has an effect only with Mimir, .* and M3, and this is Prometheus\.$/)
+  assert.equal(code, 0)
+})
+
 test('doctor: an outage after the start is one, although the proxy stays ready', async (t) => {
   const { upstream, url, admin } = await startProxy(t)
   await upstream.close()

@@ -1,7 +1,8 @@
 /** Checks the databases: they answer, have the configured kind, a correct clock, and settings that fit ours. */
 import type { ConnectedDatabase, DatabaseKind, Subject } from '../../backends/kind.ts'
-import { kinds, knownDatabases } from '../../backends/kinds.ts'
+import { type KindName, kinds, knownDatabases } from '../../backends/kinds.ts'
 import { type Judgement, judge } from '../../config/judge.ts'
+import { exceptionsAreOfItsKind, keysAreOfItsKind } from '../../config/kind-keys.ts'
 import { policyOf } from '../../config/policy-types.ts'
 import { connectTo } from '../../config/probe.ts'
 import type { BackendConfig, Config } from '../../config/schema.ts'
@@ -43,7 +44,8 @@ async function checkOne(checked: CheckedDatabase, clock: Clock): Promise<Finding
     const sentAt = clock.now()
     const { date } = await database.get(kind.flavour.path)
     const skew = skewFinding(name, date, { sentAt, receivedAt: clock.now() })
-    return [flavour, skew, ...(await kind.examine(subjectOf(checked), database))]
+    const keys = judgement.verdict === 'known' ? keyFindings(checked, judgement.recognised.kind) : []
+    return [flavour, skew, ...keys, ...(await kind.examine(subjectOf(checked), database))]
   } catch (error) {
     const { syscall, path = '' } = error as NodeJS.ErrnoException
     if (syscall === 'open') {
@@ -55,6 +57,18 @@ async function checkOne(checked: CheckedDatabase, clock: Clock): Promise<Finding
   } finally {
     await database?.close()
   }
+}
+
+/** With `type: auto` the keys of every kind can be written: those of another one than was detected have no effect. */
+function keyFindings({ name, backend }: CheckedDatabase, type: KindName): Finding[] {
+  const findings: Finding[] = []
+  const report = (path: string, problem: string) => {
+    const remedy = `Take backends.${name}.${path} out.`
+    findings.push(found(`keys ${name}`).warn(`${path} ${problem}.`, remedy))
+  }
+  for (const { run } of [keysAreOfItsKind(kinds), exceptionsAreOfItsKind(kinds)])
+    run({ ...backend, type } as never, report)
+  return findings
 }
 
 function subjectOf({ name, backend, config }: CheckedDatabase): Subject {
