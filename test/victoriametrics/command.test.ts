@@ -1,6 +1,10 @@
 /** Every command that the guide shows is run in front of a real server. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import type { Subject } from '../../src/backends/kind.ts'
+import { kinds } from '../../src/backends/kinds.ts'
+import { connectTo } from '../../src/config/probe.ts'
+import type { BackendConfig } from '../../src/config/schema.ts'
 import { readyAddress, startCommand } from '../cli/child.ts'
 import { shownCommands, victoriametricsPage, wordsOf } from '../docs/commands.ts'
 import { ask, outcomeOf } from '../proxy/client.ts'
@@ -27,4 +31,17 @@ test('the command of the guide finds VictoriaMetrics, caches its answers, and fo
     assert.equal(await outcome('rate(steady[1m])'), 'bypass/unsafe_function')
     assert.equal(await outcome('steady'), 'bypass/depends_on_range')
   }
+})
+
+test('doctor reads the flags of a server', async (t) => {
+  const server = await startDatabase(t)
+  if (server === null) return
+  const database = await connectTo({ auth: {}, tls: {} } as BackendConfig, server.url)
+  t.after(() => database.close())
+  const subject = { name: 'main' } as Subject
+  const found = await kinds.victoriametrics.examine(subject, database)
+  assert.deepEqual(
+    found.map(({ check, status }) => [check, status]),
+    [['settings main', 'ok']],
+  )
 })

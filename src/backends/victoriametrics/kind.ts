@@ -11,6 +11,7 @@ export const victoriametricsKind = matrixKind({
   clientLines: ({ url, which }) => [
     `In Grafana, set the URL of the Prometheus or VictoriaMetrics data source${which} to ${url}`,
   ],
+  examine: async (subject, database) => (await import('./examine.ts')).examineFlags(subject, database),
   load: async () => {
     const { victoriametrics } = await import('./index.ts')
     return { create: (options) => ({ backend: victoriametrics(options) }) }

@@ -10,9 +10,9 @@ import { parseStep } from '../matrix/time.ts'
 import { createExaminer } from './promql.ts'
 
 /** `-search.latencyOffset`, and as much again for a server whose clock is late and whose setting is a bit longer. */
-const unsettledMs = 30_000 + 30_000
+export const unsettledMs = 30_000 + 30_000
 /** `-search.maxStepForPointsAdjustment`. */
-const adjustedBelowMs = 60_000
+export const adjustedBelowMs = 60_000
 
 /** The tenant of a cluster, where its path names none. */
 export const isQuestionHeader = namedLike(['accountid', 'projectid'])
