@@ -30,8 +30,11 @@ const maxUnsent = 10_000
 export class Outbound {
   readonly #options: OutboundOptions
   readonly #sightings: Sightings
-  /** Keys with buckets that are in memory only. Their number grows with new shapes, not with shapes in use. */
-  readonly #unsent = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
+  /**
+   * Keys with buckets that are in memory only, and the sighting at which they go. Their number grows with new shapes, not
+   * with shapes in use.
+   */
+  readonly #unsent = new BoundedMap<Key, number>({ maxEntries: maxUnsent })
   /** Keys of which the last write was dropped. It is made up for where another node waits, and by the next fetch. */
   readonly #dropped = new BoundedMap<Key, true>({ maxEntries: maxUnsent })
   /** Per key the writes that are on their way to the far store; resolves to whether it has them all. */
@@ -44,8 +47,9 @@ export class Outbound {
 
   /** Call once per request for the key. */
   see(key: Key): void {
-    const isKnown = this.#sightings.see(key) >= sightingsForFar
-    if (isKnown && this.#unsent.has(key)) void this.#promote(key)
+    const seen = this.#sightings.see(key)
+    const due = this.#unsent.get(key)
+    if (due !== undefined && seen >= due) void this.#promote(key, { due, seen })
   }
 
   /** Buckets of the key were found in the far store, so that it is no one-off. */
@@ -57,8 +61,9 @@ export class Outbound {
   /** Call after an entry was written to memory. */
   offer(key: Key, entry: Entry): void {
     const seen = this.#sightings.count(key) || this.#sightings.see(key)
-    if (seen >= this.#sightingsFor(entry.pane)) this.#send(key, entry)
-    else this.#unsent.set(key, true)
+    const needed = this.#sightingsFor(entry.pane)
+    if (seen >= needed) this.#send(key, entry)
+    else this.#unsent.set(key, Math.min(needed, this.#unsent.get(key) ?? needed))
   }
 
   /** See `Store.share`. */
@@ -73,17 +78,18 @@ export class Outbound {
       this.#sightings.see(key, sightingsForBig)
     }
     const written = this.#onTheirWay.get(key)
-    if (written === undefined) return seen >= sightingsForFar && !isDropped
+    if (written === undefined) return seen >= sightingsForFar && !isDropped && !this.#unsent.has(key)
     return this.#options.far.hurry(key, written)
   }
 
-  /** The second sighting: the buckets that are in memory so far go to the far store. */
-  async #promote(key: Key): Promise<void> {
-    const { near, bigBytes } = this.#options
+  /** The buckets that are in memory so far go to the far store, unless they need more sightings or were sent before. */
+  async #promote(key: Key, { due, seen }: { readonly due: number; readonly seen: number }): Promise<void> {
     this.#unsent.delete(key)
-    const found = await near.read(key, everything)
+    const found = await this.#options.near.read(key, everything)
     for (const pane of found?.panes ?? []) {
-      if (measure(pane) <= bigBytes) this.#send(key, { pane, shape: found!.shape })
+      const needed = this.#sightingsFor(pane)
+      if (needed > seen) this.#unsent.set(key, needed)
+      else if (needed >= due) this.#send(key, { pane, shape: found!.shape })
     }
   }
 

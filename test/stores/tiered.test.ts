@@ -186,8 +186,23 @@ test('big ones need more sightings', async () => {
     await look(store, keyNumber(1))
     store.write(keyNumber(1), entryOf(1, hour, clock.now()))
     await store.idle()
+    // The one in memory and the new one.
+    assert.equal(far.calls.writes, sighting < 4 ? 0 : 2, `sighting ${sighting}`)
+  }
+})
+
+test('a big one that stays fresh goes to the far store at its fourth sighting, and is not shared before', async () => {
+  const { clock, inner, far, store } = rig({ bigBytes: 2000 })
+  const key = keyNumber(1)
+  await look(store, key)
+  store.write(key, entryOf(1, hour, clock.now()))
+  for (let sighting = 2; sighting <= 6; sighting++) {
+    await look(store, key)
+    await clock.advance(0)
+    assert.equal(await store.share(key, hour, false), sighting >= 4, `sighting ${sighting}`)
     assert.equal(far.calls.writes, sighting < 4 ? 0 : 1, `sighting ${sighting}`)
   }
+  assert.equal(buckets(1, inner.read(key, hour) as Found), 60)
 })
 
 test('a far store that is silent delays a read by its time limit, then not at all', async () => {
