@@ -214,8 +214,9 @@ const throws = (): never => {
   throw new Error('broken')
 }
 const rejects = (): Promise<never> => Promise.reject(new Error('broken'))
+const lies = (): never => ({ panes: [] }) as never
 
-for (const [how, read] of Object.entries({ throws, rejects })) {
+for (const [how, read] of Object.entries({ throws, rejects, lies })) {
   test(`the store ${how} when a stale answer is looked for: the failure of the database is returned`, async () => {
     const options = failsLater(read)
     const rig = await loadedRig(options)

@@ -44,7 +44,7 @@ export async function findStale(options: IntervalCacheOptions, trip: Trip): Prom
   return (await usableOf(options, trip, (run) => store.read(key, run, [run]))) ?? near
 }
 
-/** A store that fails or is late has nothing. */
+/** A store that fails, is late or is not true to its interface has nothing. */
 async function usableOf(
   options: IntervalCacheOptions,
   { key, plan, policy, maxStaleMs }: Trip,
@@ -52,16 +52,19 @@ async function usableOf(
 ): Promise<Usable | undefined> {
   const { clock, storeTimeoutMs } = options
   const whole = servable(plan)
-  const reading = (async () => inTime(readRuns(whole, read), clock, storeTimeoutMs))()
-  const found = await reading.catch(() => undefined)
-  if (found === undefined) return undefined
-  const panes = partsOf(withOneFrame(found).panes, whole)
-  const { emptyEnds = [], headers } = found.shape
-  const marks = options.marks.marksFor(key, plan)
-  const vouched = options.witness?.vouchedFor(plan)
-  const rules = { grid: plan.grid, policy, now: clock.now(), maxStaleMs, emptyEnds, marks, vouched }
-  const stale = usableBeginning(whole, panes, rules)
-  return stale && { panes, headers, stale }
+  try {
+    const found = await inTime(readRuns(whole, read), clock, storeTimeoutMs)
+    if (found === undefined) return undefined
+    const panes = partsOf(withOneFrame(found).panes, whole)
+    const { emptyEnds = [], headers } = found.shape
+    const marks = options.marks.marksFor(key, plan)
+    const vouched = options.witness?.vouchedFor(plan)
+    const rules = { grid: plan.grid, policy, now: clock.now(), maxStaleMs, emptyEnds, marks, vouched }
+    const stale = usableBeginning(whole, panes, rules)
+    return stale && { panes, headers, stale }
+  } catch {
+    return undefined
+  }
 }
 
 /** The stale answer to a request; `again` where everything is fresh meanwhile. */
