@@ -68,6 +68,7 @@ export class GapFiller {
   /** `lapsing`: buckets that are fetched together with gaps, if any gap is fetched. */
   async fill(trip: Trip, gaps: Intervals, lapsing: Intervals): Promise<Filled> {
     const began = this.#options.clock.elapsed()
+    trip.waitsSince ??= began
     const unusable = trip.plan.isVerbatim ? undefined : this.#knownUnusable(trip.key)
     if (unusable !== undefined) return unusable
     const { joined, rest } = this.#join(trip, gaps, lapsing)
@@ -77,7 +78,7 @@ export class GapFiller {
     trip.decision.asked = countOf(asked)
     const taken = own === undefined ? joined : [...joined, { flight: own.flight, brings: asked }]
     const { slow, down } = this.#options.patienceMs
-    const patienceMs = this.#isDatabaseDown ? down : slow
+    const patienceMs = (this.#isDatabaseDown ? down : slow) - (began - trip.waitsSince)
     const results = await waitForFlights(this.#options, trip, { taken, fetch: own?.fetch, patienceMs })
     trip.decision.timings.fetch += this.#options.clock.elapsed() - began
     if (trip.overQuota !== undefined) return overQuotaAnswer(this.#options, trip, trip.overQuota)

@@ -10,7 +10,7 @@ interface GapSources {
   readonly taken: readonly JoinedFlight[]
   /** Its own fetch, if it has one. */
   readonly fetch: Intake | undefined
-  /** After this time a stale answer is given, where there is one. */
+  /** After this time a stale answer is given, where there is one; at once where it is over already. */
   readonly patienceMs: number
 }
 

@@ -138,17 +138,6 @@ test('a store without cells: requests at the same moment cause one query per nod
   assert.equal(fleet.database.asked.length, 4)
 })
 
-test('nodes with a request at the same moment cause one query, even for a shape never seen before', async () => {
-  for (let seed = 1; seed <= 20; seed++) {
-    const fleet = new FleetRig({ nodes: 4, seed })
-    fleet.database.lagMs = 500
-    const all = fleet.nodes.flatMap((node) => [node.ask(30), node.ask(30)])
-    await fleet.clock.advance(2000)
-    for (const { text } of await Promise.all(all)) assert.equal(text, fleet.truth(30))
-    assert.equal(fleet.database.asked.length, 1, `seed ${seed}`)
-  }
-})
-
 test('a lookup in the far tier while a flight of its own node lands finds the landed buckets', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const fleet = new FleetRig({ nodes: 1, seed })
@@ -246,53 +235,3 @@ test('slow, then failing: a stale answer after the patience, wherever the bucket
   await fleet.clock.advance(10_200)
   assert.deepEqual((await asking).decision.outcome, 'stale')
 })
-
-/** Nodes that hear of each other's marks, each of which has half an hour in its memory. */
-async function loadedFleet(nodes: number): Promise<FleetRig> {
-  const fleet = new FleetRig({ nodes })
-  await fleet.loadMarks()
-  for (let node = 0; node < nodes; node++) await fleet.ask(node, 30)
-  await fleet.clock.advance(1)
-  fleet.database.asked.length = 0
-  return fleet
-}
-
-for (const nodes of [2, 4]) {
-  test(`${nodes} nodes: a purge on one holds on all of them, and is paid for once`, async () => {
-    const fleet = await loadedFleet(nodes)
-    const purging = fleet.nodes[0]!.purge.run({})
-    await fleet.clock.advance(3000)
-    assert.equal((await purging).buckets, 30)
-    const asking = fleet.nodes.map((node) => node.ask(30))
-    await fleet.clock.advance(500)
-    for (const { text, decision } of await Promise.all(asking)) {
-      assert.equal(text, fleet.truth(30))
-      assert.notEqual(decision.outcome, 'stale')
-    }
-    assert.equal(fleet.database.asked.length, 1)
-  })
-
-  test(`${nodes} nodes: shadow mode compares with the buckets of another node`, async () => {
-    const fleet = await loadedFleet(nodes)
-    const last = fleet.nodes.at(-1)!
-    const shadowing = last.shadow(30)
-    await fleet.clock.advance(500)
-    assert.deepEqual(
-      [(await shadowing).text, (await shadowing).decision.detail],
-      [fleet.truth(30), 'would be hit'],
-    )
-    const { comparisons, equal } = last.shadowLog.report('cells')
-    assert.deepEqual([comparisons, equal], [1, 1])
-  })
-
-  test(`${nodes} nodes: in an outage each serves stale buckets of all nodes`, async () => {
-    const fleet = await loadedFleet(nodes)
-    fleet.database.failure = { reason: 'database_unreachable', detail: 'connect ECONNREFUSED' }
-    await fleet.clock.advance(20_000)
-    const asking = fleet.nodes.map((node) => node.ask(30))
-    await fleet.clock.advance(5000)
-    for (const { decision } of await Promise.all(asking)) {
-      assert.deepEqual([decision.outcome, decision.reason], ['stale', 'database_unreachable'])
-    }
-  })
-}

@@ -155,6 +155,8 @@ export interface Trip {
   frame?: Pane
   /** How often it has looked again because another thread or node was fetching. */
   looks?: number
+  /** On the clock's `elapsed`: its patience does not begin again when it looks again. */
+  waitsSince?: number
   /** It needs an answer of the database of its own, whatever other threads or nodes fetch or have fetched. */
   readonly isProbe?: boolean
   /** It waited for buckets fetched from then on, and accepts them even if their TTL expired meanwhile. */

@@ -1,0 +1,112 @@
+/** Two and four nodes that share a far store answer as one would: coalescing, purges, marks, shadow mode, outages. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { FleetRig } from '../testing/fleet-rig.ts'
+
+/** Nodes that hear of each other's marks, each of which has half an hour in its memory. */
+async function loadedFleet(nodes: number): Promise<FleetRig> {
+  const fleet = new FleetRig({ nodes })
+  await fleet.loadMarks()
+  for (let node = 0; node < nodes; node++) await fleet.ask(node, 30)
+  await fleet.clock.advance(1)
+  fleet.database.asked.length = 0
+  return fleet
+}
+
+for (const nodes of [2, 4])
+  describe(`${nodes} nodes`, () => {
+    test('requests at the same moment cause one query, even for a shape never seen before', async () => {
+      for (let seed = 1; seed <= 20; seed++) {
+        const fleet = new FleetRig({ nodes, seed })
+        fleet.database.lagMs = 500
+        const all = fleet.nodes.flatMap((node) => [node.ask(30), node.ask(30)])
+        await fleet.clock.advance(2000)
+        for (const { text } of await Promise.all(all)) assert.equal(text, fleet.truth(30))
+        assert.equal(fleet.database.asked.length, 1, `seed ${seed}`)
+      }
+    })
+
+    for (const [takes, lagMs] of Object.entries({
+      'is slow, then fails': 30_000,
+      'takes long to fail': 9000,
+    })) {
+      test(`a database that ${takes}: no request waits longer than the patience`, async () => {
+        const fleet = await loadedFleet(nodes)
+        await fleet.clock.advance(20_000)
+        fleet.database.lagMs = lagMs
+        fleet.database.failure = { reason: 'database_timeout', detail: 'no answer' }
+        const waits: number[] = []
+        for (const node of fleet.nodes) {
+          const began = fleet.clock.elapsed()
+          void node.ask(30).then(({ decision }) => {
+            assert.equal(decision.outcome, 'stale')
+            waits.push(fleet.clock.elapsed() - began)
+          })
+          await fleet.clock.advance(500)
+        }
+        await fleet.clock.advance(60_000)
+        assert.equal(waits.length, nodes)
+        // Of one node 10 s; the lookup in the store comes on top.
+        for (const waitMs of waits) assert.ok(waitMs <= 10_100, `${waitMs} ms`)
+      })
+    }
+
+    test('a purge on one holds on all of them, and is paid for once', async () => {
+      const fleet = await loadedFleet(nodes)
+      const purging = fleet.nodes[0]!.purge.run({})
+      await fleet.clock.advance(3000)
+      assert.equal((await purging).buckets, 30)
+      const asking = fleet.nodes.map((node) => node.ask(30))
+      await fleet.clock.advance(500)
+      for (const { text, decision } of await Promise.all(asking)) {
+        assert.equal(text, fleet.truth(30))
+        assert.notEqual(decision.outcome, 'stale')
+      }
+      assert.equal(fleet.database.asked.length, 1)
+    })
+
+    test('buckets marked as changed on one are fetched once for all, and are served stale in an outage', async () => {
+      const fleet = await loadedFleet(nodes)
+      const { clock, database } = fleet
+      const changed = async () => {
+        const mark = { kind: 'stale', at: clock.now(), backend: 'cells', from: 0, to: clock.now() } as const
+        const adding = fleet.nodes.at(-1)!.marks.add(mark)
+        await clock.advance(3000)
+        assert.equal(await adding, true)
+        const asking = fleet.nodes.map((node) => node.ask(30))
+        await clock.advance(5000)
+        return Promise.all(asking)
+      }
+      for (const { text } of await changed()) assert.equal(text, fleet.truth(30))
+      assert.deepEqual(
+        database.asked.map(({ cells }) => cells),
+        [30],
+      )
+      database.failure = { reason: 'database_unreachable', detail: 'connect ECONNREFUSED' }
+      for (const { decision } of await changed()) assert.equal(decision.outcome, 'stale')
+    })
+
+    test('shadow mode compares with the buckets of another node', async () => {
+      const fleet = await loadedFleet(nodes)
+      const last = fleet.nodes.at(-1)!
+      const shadowing = last.shadow(30)
+      await fleet.clock.advance(500)
+      assert.deepEqual(
+        [(await shadowing).text, (await shadowing).decision.detail],
+        [fleet.truth(30), 'would be hit'],
+      )
+      const { comparisons, equal } = last.shadowLog.report('cells')
+      assert.deepEqual([comparisons, equal], [1, 1])
+    })
+
+    test('in an outage each serves stale buckets of all nodes', async () => {
+      const fleet = await loadedFleet(nodes)
+      fleet.database.failure = { reason: 'database_unreachable', detail: 'connect ECONNREFUSED' }
+      await fleet.clock.advance(20_000)
+      const asking = fleet.nodes.map((node) => node.ask(30))
+      await fleet.clock.advance(5000)
+      for (const { decision } of await Promise.all(asking)) {
+        assert.deepEqual([decision.outcome, decision.reason], ['stale', 'database_unreachable'])
+      }
+    })
+  })
