@@ -91,6 +91,7 @@ function someCase(dice: Dice): Case {
       grid,
       now,
       policy: somePolicy(dice, unit),
+      freshAt: dice(0, 3) > 0 ? undefined : now + dice(-100, 10) * unit,
       notBefore: dice(0, 3) > 0 ? Number.NEGATIVE_INFINITY : now - dice(0, 100) * unit,
       acceptFrom: dice(0, 3) > 0 ? undefined : now - dice(0, 100) * unit,
       marks: dice(0, 1) === 0 ? noMarks : someMarks(dice, { first, now, unit }),
@@ -173,7 +174,8 @@ function wordUntil(vouched: VouchedBuckets | undefined, bucket: number, clock: n
 
 /** The rule of the design, bucket by bucket. */
 function naive({ window, panes, rules }: Case): Bucket[] {
-  const { grid, policy, now, notBefore, marks, acceptFrom = Number.POSITIVE_INFINITY } = rules
+  const { grid, policy, now, freshAt = now, notBefore, marks } = rules
+  const { acceptFrom = Number.POSITIVE_INFINITY } = rules
   const lapseOf = policy.plateaus?.lapseOf ?? ((fetchedAt, ttlMs) => fetchedAt + ttlMs)
   const vouched = rules.vouched?.()
   return Array.from({ length: window.to - window.from }, (_, i) => {
@@ -190,8 +192,10 @@ function naive({ window, panes, rules }: Case): Bucket[] {
       return { bucket, state: 'absent', settled: false, clock, expiry }
     const settled = clock - end >= policy.settledAgeMs
     const mayBe = clock >= notBefore && said.length === 0
-    const isAwaited = clock >= acceptFrom && now < clock + lifetimeMs
-    if (mayBe && (now < expiry || isAwaited)) return { bucket, state: 'fresh', settled, clock, expiry }
+    const mayLapse = now < clock + lifetimeMs
+    const isAwaited = clock >= acceptFrom && mayLapse
+    if (mayBe && ((mayLapse ? Math.min(freshAt, now) : now) < expiry || isAwaited))
+      return { bucket, state: 'fresh', settled, clock, expiry }
     const until = settled ? Math.min(wordUntil(vouched, bucket, clock), clock + lifetimeMs) : 0
     const isVouchedFor = mayBe && now < until && vouched!.verifiedAt <= now
     if (isVouchedFor) return { bucket, state: 'fresh', settled, clock, expiry: until, vouched: true }

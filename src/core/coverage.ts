@@ -14,6 +14,8 @@ import { type VouchedBuckets, vouchedUntil } from './witness.ts'
 
 export interface LookupRules extends ExpiryRules {
   readonly now: EpochMs
+  /** TTLs have to last until then, where that is before now: the request has looked before. */
+  readonly freshAt?: EpochMs | undefined
   /** Buckets fetched before this are not fresh, whatever their TTL (a client's max-age or no-cache). */
   readonly notBefore: EpochMs
   /** Buckets fetched at or after this are fresh, whatever their TTL: the request waited for their fetch. */
@@ -118,7 +120,7 @@ class Judge implements Coverage {
    * TTL: fresh buckets come first, and settled ones come first. Two searches replace a test per bucket.
    */
   #monotone(run: Interval, settledTo: number, clock: EpochMs): void {
-    const { now } = this.#rules
+    const now = this.#freshAt(clock)
     let freshTo = run.to
     let expiry = expiryOf(clock, run.to - 1, this.#rules)
     // Nearly always all of a run is fresh, or none of it.
@@ -143,7 +145,8 @@ class Judge implements Coverage {
    * stale take turns.
    */
   #plateaus(run: Interval, settledTo: number, clock: EpochMs): void {
-    const { now, grid, policy } = this.#rules
+    const { grid, policy } = this.#rules
+    const now = this.#freshAt(clock)
     const { plateaus } = policy
     const fetchedAt = fetchedAtOf(clock)
     const isAwaited = this.#wasAwaited(clock)
@@ -224,6 +227,12 @@ class Judge implements Coverage {
       from = part.to
     }
     return from
+  }
+
+  /** When a TTL has to last: not beyond the lifetime that the database set. */
+  #freshAt(clock: EpochMs): EpochMs {
+    const { now, freshAt = now } = this.#rules
+    return freshAt < now && now < fetchedAtOf(clock) + lifetimeMsOf(clock) ? freshAt : now
   }
 
   /** Whether the request waited for this fetch. It accepts the buckets although their TTL has expired, but not beyond the lifetime that the database set. */

@@ -50,7 +50,8 @@ export function lapsingIn(
   capabilities: Pick<BackendCapabilities, 'severalIntervals'>,
 ): Intervals {
   if (!capabilities.severalIntervals || edges !== undefined) return nothing
-  const { runs } = cover(whole, panes, { ...rules, now: rules.now + horizonOf(rules.policy) })
+  const now = rules.now + horizonOf(rules.policy)
+  const { runs } = cover(whole, panes, { ...rules, now, freshAt: now })
   return gapsIn({ whole }, runs, capabilities)
 }
 

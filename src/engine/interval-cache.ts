@@ -183,13 +183,16 @@ export class IntervalCache {
     }
   }
 
-  #judge({ key, plan, request, policy, frame, acceptFrom }: Trip, read: Found | undefined): Lookup {
+  #judge(trip: Trip, read: Found | undefined): Lookup {
+    const { key, plan, request, policy, frame, acceptFrom } = trip
     const found = read && withOneFrame(read, frame)
     const now = this.#options.clock.now()
+    const freshAt = Math.min(trip.freshAt ?? now, now)
+    trip.freshAt = freshAt
     const marks = this.#options.marks.marksFor(key, plan)
     const vouched = vouchedOver(this.#options, plan)
     const { notBefore } = request.demands
-    const rules = { grid: plan.grid, policy, now, notBefore, acceptFrom, marks, vouched }
+    const rules = { grid: plan.grid, policy, now, freshAt, notBefore, acceptFrom, marks, vouched }
     const { capabilities } = this.#options.backend
     const panes = found?.panes ?? []
     const coverage = cover(plan.whole, panes, rules)

@@ -1,6 +1,7 @@
 /** Two and four nodes that share a far store answer as one would: coalescing, purges, marks, shadow mode, outages. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { minuteMs } from '../testing/engine-rig.ts'
 import { FleetRig } from '../testing/fleet-rig.ts'
 
 /** Nodes that hear of each other's marks, each of which has half an hour in its memory. */
@@ -25,6 +26,21 @@ for (const nodes of [2, 4])
         assert.equal(fleet.database.asked.length, 1, `seed ${seed}`)
       }
     })
+
+    for (const lagMs of [0, 300, 2000]) {
+      test(`viewers who refresh at the same moment cause the queries of one, ${lagMs} ms lag`, async () => {
+        const fleet = new FleetRig({ nodes })
+        fleet.database.lagMs = lagMs
+        for (let round = 0; round < 60; round++) {
+          const to = fleet.openCell + minuteMs
+          const asking = fleet.nodes.map((node) => node.ask(60, to))
+          await fleet.clock.advance(10_000)
+          for (const { text } of await Promise.all(asking)) assert.equal(text, fleet.truth(60, to))
+        }
+        // At the first sighting nobody shares. Some buckets lapse ten seconds after a fetch, so at the moment of a refresh.
+        assert.ok(fleet.database.asked.length <= 60 + nodes, `${fleet.database.asked.length} queries`)
+      })
+    }
 
     for (const [takes, lagMs] of Object.entries({
       'is slow, then fails': 30_000,

@@ -157,6 +157,8 @@ export interface Trip {
   looks?: number
   /** On the clock's `elapsed`: its patience does not begin again when it looks again. */
   waitsSince?: number
+  /** Of its first lookup: buckets that were fresh then are accepted when it looks again. */
+  freshAt?: EpochMs
   /** It needs an answer of the database of its own, whatever other threads or nodes fetch or have fetched. */
   readonly isProbe?: boolean
   /** It waited for buckets fetched from then on, and accepts them even if their TTL expired meanwhile. */
