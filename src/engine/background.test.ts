@@ -4,6 +4,7 @@ import { newDecision } from '../core/decision.ts'
 import type { Interval } from '../core/interval.ts'
 import { keyOf } from '../core/key.ts'
 import { EngineRig, minuteMs } from '../testing/engine-rig.ts'
+import type { FlightEnd } from './claims.ts'
 import { GapFiller } from './fill.ts'
 import { backgroundTrip, type FetchOver, type IntervalCacheOptions, type Trip } from './trip.ts'
 
@@ -89,16 +90,16 @@ test('two are under way at once; more are not sent', async () => {
 })
 
 test('buckets that another thread or node is fetching are not fetched in the background', async () => {
-  const released: boolean[] = []
+  const released: FlightEnd[] = []
   const claims = {
     claim: () => ({
       verdict: Promise.resolve({ acceptFrom: 0 }),
-      release: (isStored: boolean) => void released.push(isStored),
+      release: (end: FlightEnd) => void released.push(end),
     }),
   }
   const { rig, filler, trip, hour } = newRig('up', { claims })
   assert.equal((await filler.inBackground(backgroundTrip(trip, undefined), [hour])).kind, 'abandoned')
-  assert.deepEqual([rig.database.asked.length, released], [0, [false]])
+  assert.deepEqual([rig.database.asked.length, released], [0, ['abandoned']])
 })
 
 test('a database that is down is not queried in the background', async () => {

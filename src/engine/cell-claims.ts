@@ -13,7 +13,7 @@ import { newUuid } from '../core/uuid.ts'
 import type { Cells } from '../stores/cells.ts'
 import { durationIn, pollDelay } from './claim-polls.ts'
 import { type ClaimedFlight, type ClaimRow, ClaimRows, newsMs, type WriteOutcome } from './claim-rows.ts'
-import type { Claim, Claims, Look, Verdict, Wanted } from './claims.ts'
+import type { Claim, Claims, FlightEnd, Look, Verdict, Wanted } from './claims.ts'
 import { isWorthAwaiting } from './flights.ts'
 
 export interface CellClaimsOptions {
@@ -68,18 +68,18 @@ export class CellClaims implements Claims {
     const lease = new Lease({ wanted, clock, share, leaseMs, rows: this.#rows, node: this.#node })
     return {
       verdict: this.#decide(lease),
-      release: (isStored) => void lease.release(isStored).catch(() => {}),
+      release: (end) => void lease.release(end).catch(() => {}),
     }
   }
 
   /** A claim that is won only after the query went out without it is held all the same, until its release. */
   async #decide(lease: Lease): Promise<Verdict> {
     const { clock, timeoutMs } = this.#options
-    const { outcome, acceptFrom } = await inTime(lease.claim(), clock, timeoutMs)
+    const { outcome, ...look } = await inTime(lease.claim(), clock, timeoutMs)
       .then((claimed) => ('awaited' in claimed ? lease.waitFor(claimed) : claimed))
       .catch(() => unavailable)
     if (outcome !== 'news') this.counters[outcome]++
-    return outcome === 'won' || outcome === 'unavailable' ? 'go' : { acceptFrom }
+    return outcome === 'won' || outcome === 'unavailable' ? 'go' : look
   }
 }
 
@@ -145,17 +145,17 @@ class Lease {
       this.#row = written.isWritten ? written.row : undefined
       return written
     } finally {
-      if (this.#mayBeInRow && this.#isOver) void this.#end(false)
+      if (this.#mayBeInRow && this.#isOver) void this.#end('abandoned')
       else if (this.#mayBeInRow && this.#row !== undefined) this.#renewLater()
     }
   }
 
-  async release(isStored: boolean): Promise<void> {
+  async release(end: FlightEnd): Promise<void> {
     this.#isOver = true
     this.#endedAt = this.#options.clock.now()
     this.#timer.cancel()
     // A row that cannot be written stays until its lease runs out.
-    if (this.#mayBeInRow) await this.#end(isStored)
+    if (this.#mayBeInRow) await this.#end(end)
   }
 
   #isWorthAwaiting(flight: ClaimedFlight): boolean {
@@ -192,8 +192,14 @@ class Lease {
       const row = await rows.read(wanted.key)
       const flight = row.flights.find((each) => each.token === token)
       // A query that had ended before this node's claim was not awaited: its TTL counts.
-      if (flight?.landed !== undefined)
-        return { outcome: 'waited', acceptFrom: flight.landed.at >= began ? startedAt : nothingAwaited }
+      if (flight?.landed !== undefined) {
+        const { at, isShared } = flight.landed
+        return {
+          outcome: 'waited',
+          acceptFrom: at >= began ? startedAt : nothingAwaited,
+          isInVain: !isShared,
+        }
+      }
       // A flight that is not in the row any more was given up, unless its lease has run out.
       if (flight === undefined)
         return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: nothingAwaited }
@@ -226,7 +232,7 @@ class Lease {
    * Records that the flight is over. A node that begins to wait meanwhile changes the row, and is seen at the next
    * attempt. A write that failed may have been done. It is retried, because others wait until the row is updated.
    */
-  async #end(isStored: boolean): Promise<void> {
+  async #end(end: FlightEnd): Promise<void> {
     const { rows, wanted } = this.#options
     let row = this.#row
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -234,21 +240,19 @@ class Lease {
       const own = row && this.#ownIn(row)
       if (row === undefined) continue
       if (own === undefined || own.landed !== undefined) return
-      const left = await this.#flightsAfter(row, own, isStored)
+      const left = await this.#flightsAfter(row, own, end)
       const written: WriteOutcome | undefined = await rows.write(row, left).catch(() => undefined)
       if (written?.isWritten) return
       row = written?.row
     }
   }
 
-  async #flightsAfter(
-    row: ClaimRow,
-    own: ClaimedFlight,
-    isStored: boolean,
-  ): Promise<readonly ClaimedFlight[]> {
+  async #flightsAfter(row: ClaimRow, own: ClaimedFlight, end: FlightEnd): Promise<readonly ClaimedFlight[]> {
     const { wanted, share } = this.#options
-    if (!isStored) return row.flights.filter((flight) => flight !== own)
-    const isShared = await share(wanted.key, hullOf(wanted.intervals), own.isAwaited === true)
+    const isAwaited = own.isAwaited === true
+    if (end === 'abandoned' || (end === 'unstored' && !isAwaited))
+      return row.flights.filter((flight) => flight !== own)
+    const isShared = end === 'stored' && (await share(wanted.key, hullOf(wanted.intervals), isAwaited))
     return replaced(row, { ...own, landed: { at: this.#endedAt, isShared } })
   }
 

@@ -24,8 +24,8 @@ export function pollDelay({ waitedMs, flownMs, expectedMs, leaseMs }: Wait): num
   return Math.max(Math.min(delayMs, maxPollMs, leaseMs), minPollMs)
 }
 
-/** How long the last flight in a row took, by its holder's own clock. */
+/** How long the last flight in a row took that brought something, by its holder's own clock. */
 export function durationIn({ flights }: ClaimRow): number {
-  const last = flights.findLast(({ landed }) => landed !== undefined)
+  const last = flights.findLast(({ landed }) => landed?.isShared)
   return last === undefined ? 0 : Math.max(0, last.landed!.at - last.startedAt)
 }

@@ -50,7 +50,7 @@ class Nodes {
       return this.clock.now() - began
     })
     await this.clock.advance(ms)
-    claim.release(true)
+    claim.release('stored')
     await this.clock.advance(ms + 2000)
     return Promise.all(ends)
   }
@@ -126,7 +126,7 @@ test('a claim whose answer was lost ends with its fetch: others do not wait unti
   })
   await nodes.clock.advance(500)
   assert.equal(verdict, undefined)
-  lost.release(true)
+  lost.release('stored')
   await nodes.clock.advance(500)
   assert.notEqual(verdict, undefined)
 })
@@ -141,7 +141,7 @@ test('a landing whose answer was lost, or that failed, is written again', async 
   })
   await nodes.clock.advance(500)
   nodes.losesNext = true
-  claim.release(true)
+  claim.release('stored')
   await nodes.clock.advance(500)
   assert.notEqual(verdict, undefined)
 })

@@ -15,7 +15,12 @@ export interface Look {
    * Infinite where it did not wait.
    */
   readonly acceptFrom: EpochMs
+  /** The flight that it waited for brought nothing that it can read: it is not to wait for another one. */
+  readonly isInVain?: boolean
 }
+
+/** `unstored`: the database failed, or its answer must not be stored. `abandoned`: another flight may take its place. */
+export type FlightEnd = 'stored' | 'unstored' | 'abandoned'
 
 export interface Claims {
   claim(wanted: Wanted): Claim
@@ -23,8 +28,8 @@ export interface Claims {
 
 export interface Claim {
   readonly verdict: Promise<Verdict>
-  /** The flight is over, or was abandoned; whether its result was stored. Called once. */
-  release(isStored: boolean): void
+  /** Called once. */
+  release(end: FlightEnd): void
 }
 
 export interface Wanted extends Wish, Pick<FlightSpec, 'key' | 'intervals' | 'startedAt'> {

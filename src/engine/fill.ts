@@ -4,6 +4,7 @@ import type { EpochMs } from '../core/clock.ts'
 import { countOf, type Intervals, nothing, subtractAll, uniteAll } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 import { Backlog } from './backlog.ts'
+import type { FlightEnd } from './claims.ts'
 import { overQuotaAnswer, type PendingQuery, sendWhenPaid } from './cost.ts'
 import { type FetchResult, isDownAfter, type UnusableAnswer } from './fetch.ts'
 import { type Filled, filledBy } from './flight-results.ts'
@@ -220,13 +221,13 @@ export class GapFiller {
       if (fetch.isOver) return
       if (verdict === 'go') send()
       else {
-        trip.looks = looks + 1
+        trip.looks = verdict.isInVain ? maxLooks : looks + 1
         trip.acceptFrom = verdict.acceptFrom
         fetch.cancel()
       }
     })
     // The fetched buckets are in the store of this process by then.
-    void fetch.result.then((result) => claim.release(result.kind === 'panes' && result.storable))
+    void fetch.result.then((result) => claim.release(flightEndOf(result)))
   }
 
   /** Forwards the client's own request while the key is known to give unusable answers. */
@@ -250,6 +251,11 @@ export class GapFiller {
     const hasKept = keepParts(this.#options, trip, { memory: this.parts, fetched: result })
     trip.decision.stored = (await writeBack(this.#options, trip, result)) || hasKept
   }
+}
+
+function flightEndOf(result: FetchResult): FlightEnd {
+  if (result.kind === 'abandoned') return 'abandoned'
+  return result.kind === 'panes' && result.storable ? 'stored' : 'unstored'
 }
 
 /** The gaps that no flight brings; and with them buckets that will lapse soon, unless a flight that is waited for brings them anyway. */

@@ -67,6 +67,26 @@ for (const nodes of [2, 4])
       })
     }
 
+    test('a database that takes long to fail, and nothing stored: the error after one failure of another node at most', async () => {
+      const fleet = new FleetRig({ nodes })
+      fleet.database.lagMs = 30_000
+      fleet.database.failure = { reason: 'database_timeout', detail: 'no answer' }
+      const waits: number[] = []
+      for (const node of fleet.nodes) {
+        const began = fleet.clock.elapsed()
+        void node.ask(30).then(({ answer }) => {
+          assert.equal(answer.kind, 'failure')
+          waits.push(fleet.clock.elapsed() - began)
+        })
+        await fleet.clock.advance(500)
+      }
+      await fleet.clock.advance(120_000)
+      assert.equal(waits.length, nodes)
+      // The other node's query, the next look at its claim, and the query of its own.
+      for (const waitMs of waits) assert.ok(waitMs <= 63_000, `${waitMs} ms`)
+      assert.equal(fleet.database.asked.length, nodes)
+    })
+
     test('a purge on one holds on all of them, and is paid for once', async () => {
       const fleet = await loadedFleet(nodes)
       const purging = fleet.nodes[0]!.purge.run({})

@@ -1,7 +1,7 @@
 /** Claims of threads where other nodes fetch for the same store: the main thread claims with them on behalf of its threads. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Claim, Claims, Verdict, Wanted } from '../engine/claims.ts'
+import type { Claim, Claims, FlightEnd, Verdict, Wanted } from '../engine/claims.ts'
 import { ClaimTable, type FromClaimTable } from './claims.ts'
 
 const wanted: Wanted = {
@@ -13,7 +13,7 @@ const wanted: Wanted = {
 /** Other nodes, as one claim: it is decided and released by the test. */
 class Outside implements Claims {
   readonly claimed: Wanted[] = []
-  readonly released: boolean[] = []
+  readonly released: FlightEnd[] = []
   decide!: (verdict: Verdict) => void
 
   claim(what: Wanted): Claim {
@@ -21,7 +21,7 @@ class Outside implements Claims {
     const verdict = new Promise<Verdict>((resolve) => {
       this.decide = resolve
     })
-    return { verdict, release: (isStored) => void this.released.push(isStored) }
+    return { verdict, release: (end) => void this.released.push(end) }
   }
 }
 
@@ -45,8 +45,8 @@ test('a thread goes when no other node fetches, and its release states whether i
   outside.decide('go')
   await Promise.resolve()
   assert.deepEqual(sent, [[1, { kind: 'claimed', claim: 1, verdict: 'go' }]])
-  table.receive(1, { kind: 'release', claim: 1, isStored: true })
-  assert.deepEqual(outside.released, [true])
+  table.receive(1, { kind: 'release', claim: 1, end: 'stored' })
+  assert.deepEqual(outside.released, ['stored'])
 })
 
 test('one thread claims with other nodes for all: equal requests wait for it', async () => {
@@ -58,8 +58,20 @@ test('one thread claims with other nodes for all: equal requests wait for it', a
   outside.decide({ acceptFrom: 3 })
   await Promise.resolve()
   assert.deepEqual(sent, [[1, { kind: 'claimed', claim: 1, verdict: { acceptFrom: 3 } }]])
-  table.receive(1, { kind: 'release', claim: 1, isStored: false })
-  assert.deepEqual(sent.at(-1), [2, { kind: 'claimed', claim: 1, verdict: { acceptFrom: 5 } }])
+  table.receive(1, { kind: 'release', claim: 1, end: 'abandoned' })
+  const verdict = { acceptFrom: 5, isInVain: false }
+  assert.deepEqual(sent.at(-1), [2, { kind: 'claimed', claim: 1, verdict }])
+})
+
+test('threads that waited for a fetch that brought nothing are told so', () => {
+  const { table, sent, claim } = tableWith(new Outside())
+  for (const thread of [1, 2, 3]) claim(thread, '')
+  table.receive(1, { kind: 'release', claim: 1, end: 'unstored' })
+  const told = { kind: 'claimed', claim: 1, verdict: { acceptFrom: 5, isInVain: true } }
+  assert.deepEqual(sent.slice(1), [
+    [2, told],
+    [3, told],
+  ])
 })
 
 test('a thread that ends releases its claims with other nodes', () => {
@@ -67,7 +79,7 @@ test('a thread that ends releases its claims with other nodes', () => {
   const { table, claim } = tableWith(outside)
   claim(1)
   table.close(1)
-  assert.deepEqual(outside.released, [false])
+  assert.deepEqual(outside.released, ['abandoned'])
 })
 
 test('memory alone is claimed with no other node', () => {

@@ -4,7 +4,7 @@
  */
 import type { Edges } from '../backends/backend.ts'
 import type { Key } from '../core/key.ts'
-import type { Claim, Claims, Verdict, Wanted } from '../engine/claims.ts'
+import type { Claim, Claims, FlightEnd, Verdict, Wanted } from '../engine/claims.ts'
 import { isWorthAwaiting } from '../engine/flights.ts'
 import type { StoreName } from './cache/messages.ts'
 
@@ -17,7 +17,7 @@ export type ToClaimTable =
       /** The revision of the key that the thread has seen. */
       readonly seen: number
     }
-  | { readonly kind: 'release'; readonly claim: number; readonly isStored: boolean }
+  | { readonly kind: 'release'; readonly claim: number; readonly end: FlightEnd }
 
 export interface FromClaimTable {
   readonly kind: 'claimed'
@@ -28,7 +28,7 @@ export interface FromClaimTable {
 interface OpenClaim extends Pick<Wanted, 'key' | 'intervals' | 'startedAt'> {
   readonly edges: Edges | undefined
   readonly thread: number
-  readonly waiting: Map<string, () => void>
+  readonly waiting: Map<string, (end: FlightEnd) => void>
   /** With other nodes. */
   readonly outer: Claim | undefined
 }
@@ -56,7 +56,7 @@ export class ClaimTable {
   }
 
   receive(thread: number, message: ToClaimTable): void {
-    if (message.kind === 'release') this.#release(nameOf(thread, message.claim), message.isStored)
+    if (message.kind === 'release') this.#release(nameOf(thread, message.claim), message.end)
     else this.#claim(thread, message)
   }
 
@@ -66,7 +66,7 @@ export class ClaimTable {
     for (const { waiting } of this.#open.values()) {
       for (const name of [...waiting.keys()].filter(isOfThread)) waiting.delete(name)
     }
-    for (const name of [...this.#open.keys()].filter(isOfThread)) this.#release(name, false)
+    for (const name of [...this.#open.keys()].filter(isOfThread)) this.#release(name, 'abandoned')
   }
 
   #claim(thread: number, { claim, store, wanted, seen }: ToClaimTable & { kind: 'claim' }): void {
@@ -78,7 +78,9 @@ export class ClaimTable {
     }
     const other = isImpatient ? undefined : this.#otherFlight(thread, wanted)
     if (other !== undefined) {
-      other.waiting.set(nameOf(thread, claim), () => answer({ acceptFrom: other.startedAt }))
+      other.waiting.set(nameOf(thread, claim), (end) =>
+        answer({ acceptFrom: other.startedAt, isInVain: end === 'unstored' }),
+      )
       return
     }
     const outer = this.#options.outer?.(store)?.claim(wanted)
@@ -101,7 +103,7 @@ export class ClaimTable {
     else others.add(open)
   }
 
-  #release(name: string, isStored: boolean): void {
+  #release(name: string, end: FlightEnd): void {
     const open = this.#open.get(name)
     if (open === undefined) {
       for (const { waiting } of this.#open.values()) waiting.delete(name)
@@ -111,8 +113,8 @@ export class ClaimTable {
     const others = this.#byKey.get(open.key)
     others?.delete(open)
     if (others?.size === 0) this.#byKey.delete(open.key)
-    open.outer?.release(isStored)
-    for (const goOn of open.waiting.values()) goOn()
+    open.outer?.release(end)
+    for (const goOn of open.waiting.values()) goOn(end)
   }
 }
 
@@ -145,9 +147,9 @@ export class RemoteClaims {
     send({ kind: 'claim', claim, store, wanted, seen: revisionOf(wanted.key) })
     return {
       verdict,
-      release: (isStored) => {
+      release: (end) => {
         this.#waiting.delete(claim)
-        send({ kind: 'release', claim, isStored })
+        send({ kind: 'release', claim, end })
       },
     }
   }
