@@ -95,6 +95,7 @@ class ServingThread {
       onBytes: (bytes) => garbage?.countShared(bytes),
       maxPaneBytes: maxPaneBytesOf(limits, init.workers),
       farStores: new Set(init.farStores),
+      noticeMsOf: (store) => this.#loaded.config.stores[store]?.noticeMs,
     })
     this.#claims = new RemoteClaims({ send, revisionOf: (key) => this.#replica.revisionOf(key) })
     this.#cells = new RemoteCells(send)

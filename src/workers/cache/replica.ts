@@ -23,6 +23,8 @@ export interface ReplicaOptions {
   readonly maxPaneBytes: number
   /** Stores in which there may be more than memory has. */
   readonly farStores: ReadonlySet<StoreName>
+  /** See `TieredStoreOptions`; undefined where no other node writes to a store. */
+  readonly noticeMsOf?: (store: StoreName) => number | undefined
   /** Called with the size of memory that came from another thread. */
   readonly onBytes?: (bytes: number) => void
 }
@@ -31,6 +33,7 @@ interface Held {
   readonly revision: number
   readonly panes: readonly Pane[]
   readonly shape: ShapeRecord
+  seenAt: number
 }
 
 /** A write on its way to the main thread. */
@@ -54,6 +57,8 @@ export class Replica {
   readonly #pending = new Map<Key, Pending[]>()
   readonly #asks = new Map<number, (reply: Reply) => void>()
   readonly #used = new Map<StoreName, Set<Key>>()
+  /** Keys that were not requested for long: the main thread compares them with the far store before they are read. */
+  readonly #overdue = new Map<Key, Promise<unknown>>()
   readonly #farStores: Set<StoreName>
   #lastAsk = 0
   #lastWrite = 0
@@ -105,7 +110,8 @@ export class Replica {
 
   /** The panes of this thread, or else those in the memory of the main thread. */
   #near(store: StoreName, key: Key, interval: Interval): MaybePromise<Found | undefined> {
-    return this.look(key, interval) ?? this.#ask(store, key, { interval })
+    const near = () => this.look(key, interval) ?? this.#ask(store, key, { interval })
+    return this.#overdue.get(key)?.then(near) ?? near()
   }
 
   /** The main thread queries its far store for the stale buckets. */
@@ -179,7 +185,8 @@ export class Replica {
     if (slot === undefined) this.#held.delete(key)
     else {
       const { revision, panes, shape } = slot
-      this.#held.set(key, { revision, panes: this.#bodiesOf(panes, known), shape: frozen(shape) })
+      const seenAt = this.#held.get(key)?.seenAt ?? this.#options.clock.elapsed()
+      this.#held.set(key, { revision, panes: this.#bodiesOf(panes, known), shape: frozen(shape), seenAt })
     }
   }
 
@@ -203,8 +210,26 @@ export class Replica {
 
   /** A key that is not held will be read from the main thread, and written: that must hear of the request first. */
   #seen(store: StoreName, key: Key): void {
-    if (this.#held.has(key) || this.#pending.has(key)) this.#use(store, key)
-    else if (this.#farStores.has(store)) this.#options.send({ kind: 'used', store, keys: [key] })
+    const held = this.#held.get(key)
+    if (held !== undefined && this.#isOverdue(store, held)) this.#compare(store, key)
+    else if (held !== undefined || this.#pending.has(key)) this.#use(store, key)
+    else if (this.#farStores.has(store)) this.#tell(store, [key])
+  }
+
+  #compare(store: StoreName, key: Key): void {
+    this.#tell(store, [key])
+    const compared = this.#ask(store, key, { interval: noBucket })
+    this.#overdue.set(key, compared)
+    void compared.then(() => this.#overdue.delete(key))
+  }
+
+  #isOverdue(store: StoreName, held: Held): boolean {
+    const { clock, noticeMsOf } = this.#options
+    const noticeMs = noticeMsOf?.(store)
+    if (noticeMs === undefined) return false
+    const idleMs = clock.elapsed() - held.seenAt
+    held.seenAt += idleMs
+    return idleMs >= 2 * noticeMs
   }
 
   #use(store: StoreName, key: Key): void {
@@ -221,8 +246,12 @@ export class Replica {
 
   #tellUsed(): void {
     this.#isTellingUsed = false
-    for (const [store, keys] of this.#used) this.#options.send({ kind: 'used', store, keys: [...keys] })
+    for (const [store, keys] of this.#used) this.#tell(store, [...keys])
     this.#used.clear()
+  }
+
+  #tell(store: StoreName, keys: readonly Key[]): void {
+    this.#options.send({ kind: 'used', store, keys })
   }
 }
 

@@ -41,26 +41,33 @@ test('a shape that a thread requests once is not written to the far tier, and fr
   assert.ok(tiered.far.written > 0)
 })
 
-test('a thread that does not hold a key waits where memory was not compared with the far tier for long', async () => {
-  const clock = fakeClock()
-  const memory = sharedStore(clock)
-  const inner = sharedStore(clock)
-  const far = Object.assign(asynchronous(inner, { clock }), { hasNews: async () => true })
-  const tiered = tieredStore({ clock, near: memory, far, noticeMs: 1000 })
-  const directory = new Directory({ memory, storeOf: () => tiered })
-  const replica = new Replica({
-    send: (message) => directory.receive(1, message),
-    ...{ clock, budget: new Budget(1 << 24), maxPaneBytes: 1 << 20, farStores: new Set(['far']) },
+for (const isHeld of [false, true])
+  test(`a thread that ${isHeld ? 'holds' : 'does not hold'} a key waits where it was not compared with the far tier for long`, async () => {
+    const clock = fakeClock()
+    const memory = sharedStore(clock)
+    const inner = sharedStore(clock)
+    const far = Object.assign(asynchronous(inner, { clock }), { hasNews: async () => true })
+    const tiered = tieredStore({ clock, near: memory, far, noticeMs: 1000 })
+    const directory = new Directory({ memory, storeOf: () => tiered })
+    const replica = new Replica({
+      send: (message) => directory.receive(1, message),
+      ...{ clock, budget: new Budget(1 << 24), maxPaneBytes: 1 << 20, farStores: new Set(['far']) },
+      noticeMsOf: () => 1000,
+    })
+    directory.open(1, (message) => replica.receive(message))
+    const interval = { from: 0, to: 10 }
+    const entryAt = (fetchedAt: number) => ({ pane: paneOf('a', interval, fetchedAt), shape: shapeOf('a') })
+    tiered.seen!('a')
+    await tiered.write('a', entryAt(clock.now()))
+    const store = replica.store('far')
+    if (isHeld) {
+      store.seen!('a')
+      await store.near!('a', interval)
+    }
+    await clock.advance(5000)
+    const fetchedAt = clock.now()
+    await inner.write('a', entryAt(fetchedAt))
+    assert.equal(replica.look('a', interval) !== undefined, isHeld)
+    store.seen!('a')
+    assert.deepEqual(new Set(clocksIn('a', await store.near!('a', interval)).values()), new Set([fetchedAt]))
   })
-  directory.open(1, (message) => replica.receive(message))
-  const interval = { from: 0, to: 10 }
-  const entryAt = (fetchedAt: number) => ({ pane: paneOf('a', interval, fetchedAt), shape: shapeOf('a') })
-  tiered.seen!('a')
-  await tiered.write('a', entryAt(clock.now()))
-  await clock.advance(5000)
-  const fetchedAt = clock.now()
-  await inner.write('a', entryAt(fetchedAt))
-  const store = replica.store('far')
-  store.seen!('a')
-  assert.deepEqual(new Set(clocksIn('a', await store.near!('a', interval)).values()), new Set([fetchedAt]))
-})
