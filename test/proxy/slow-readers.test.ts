@@ -169,6 +169,25 @@ test('what its clients have not read of an error is in the budget', async (t) =>
   await until(() => budget.used === 0)
 })
 
+test('what a client has not read is released once, where the body of its query was empty, too', async (t) => {
+  const { url, upstream, budget } = await startBoth(t)
+  const body = bigMatrix('anna', 24 * MiB, range.start)
+  upstream.script = (_request, response) =>
+    void response.writeHead(200, { 'Cache-Control': 'no-store' }).end(body)
+  const client = await rawClient(url)
+  client.socket.pause()
+  const form = 'Content-Type: application/x-www-form-urlencoded\r\n'
+  client.write(
+    `POST ${pathOf('anna')} HTTP/1.1\r\nHost: h\r\n${form}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  )
+  await until(() => upstream.seen[0]?.response.writableFinished === true)
+  await steady(() => budget.used)
+  assert.ok(budget.used > 8 * MiB)
+  client.socket.destroy()
+  await until(() => budget.used < MiB)
+  assert.equal(budget.used, 0)
+})
+
 test('answers that wait behind another on their connection are released with it', async (t) => {
   const { url, upstream, budget } = await startBoth(t)
   await ask(url, pathOf('anna'))

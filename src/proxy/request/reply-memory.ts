@@ -16,7 +16,7 @@ const maxKeptUnsent = 1024 * 1024
 export class ReplyMemory {
   readonly #reply: Reply
   readonly #options: MemoryOptions
-  #held = 0
+  #held: Reservation | undefined
   /** Room for the client's unread part of a forwarded answer: its maximum so far. */
   #kept: Reservation | undefined
 
@@ -27,11 +27,9 @@ export class ReplyMemory {
 
   /** Reserves memory until the answer is over. Returns false where the budget has no room. */
   hold(bytes: number): boolean {
-    const { budget } = this.#options
-    if (this.#reply.closed || !budget.reserve(bytes)) return false
-    if (this.#held === 0) this.#reply.once('close', () => budget.release(this.#held))
-    this.#held += bytes
-    return true
+    if (this.#reply.closed) return false
+    this.#held ??= this.#untilClosed(this.#options.budget)
+    return this.#held.grow(bytes)
   }
 
   /** As `hold`, for memory that other answers use too: it counts once. */
@@ -53,11 +51,13 @@ export class ReplyMemory {
     const unsent = this.#reply.writableLength
     if (unsent <= (this.#kept?.bytes ?? 0)) return true
     if (unsent > maxKeptUnsent || this.#reply.closed) return false
-    if (this.#kept === undefined) {
-      const kept = new Reservation(this.#options.forwardBuffers)
-      this.#reply.once('close', () => kept.free())
-      this.#kept = kept
-    }
+    this.#kept ??= this.#untilClosed(this.#options.forwardBuffers)
     return this.#kept.resize(unsent)
+  }
+
+  #untilClosed(budget: Budget | BudgetShare): Reservation {
+    const reservation = new Reservation(budget)
+    this.#reply.once('close', () => reservation.free())
+    return reservation
   }
 }
