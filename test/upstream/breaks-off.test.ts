@@ -16,6 +16,11 @@ const afterHead = (response: ServerResponse): void => {
   response.flushHeaders()
   response.socket!.end()
 }
+const inHead =
+  (bytes: number) =>
+  (response: ServerResponse): void =>
+    void response.socket!.end(head.slice(0, bytes))
+const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n'
 const beforeHead = (response: ServerResponse): void => void response.socket!.destroy()
 const inBody = (response: ServerResponse): void => {
   response.writeHead(200, { 'Content-Length': '1000' })
@@ -48,6 +53,15 @@ test('a miss whose response is truncated behind its head is requested once more'
   assert.equal(outcomeOf(await ask(url, path)), 'hit')
 })
 
+test('so is one whose response is truncated at any byte of its head', async (t) => {
+  const { url, breakOff } = await setUp(t)
+  for (let bytes = 1; bytes < head.length; bytes++) {
+    const broken = breakOff(inHead(bytes))
+    const answer = await ask(url, rangePath({ ...range, query: `cut_${bytes}` }))
+    assert.deepEqual([outcomeOf(answer), broken.queries()], ['miss/absent', 2], `at ${bytes}`)
+  }
+})
+
 test('a request that is passed on, too', async (t) => {
   const { url, breakOff } = await setUp(t)
   const broken = breakOff(afterHead)
@@ -57,10 +71,12 @@ test('a request that is passed on, too', async (t) => {
 
 test('a response that breaks off twice is an error', async (t) => {
   const { url, breakOff } = await setUp(t)
-  const broken = breakOff(afterHead, 2)
-  const answer = await ask(url, path)
-  assert.deepEqual([answer.status, outcomeOf(answer)], [502, 'error/database_unreachable'])
-  assert.equal(broken.queries(), 2)
+  for (const how of [inHead(10), afterHead]) {
+    const broken = breakOff(how, 2)
+    const answer = await ask(url, path)
+    assert.deepEqual([answer.status, outcomeOf(answer)], [502, 'error/database_unreachable'])
+    assert.equal(broken.queries(), 2)
+  }
 })
 
 test('without a response nothing is requested again', async (t) => {
@@ -74,6 +90,7 @@ test('without a response nothing is requested again', async (t) => {
 
 for (const [when, how] of [
   ['before its head', beforeHead],
+  ['in its head', inHead(10)],
   ['behind its head', afterHead],
 ] as const) {
   test(`a request that is no query is not sent again (${when})`, async (t) => {

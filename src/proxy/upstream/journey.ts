@@ -31,6 +31,7 @@ export class RequestJourney implements Journey {
   #reader: ResponseReader | undefined
   #endpoint: Endpoint | undefined
   #isTrial = false
+  #hasBegun = false
   #isAnswered = false
   #isRepeated = false
   /** The error of another database. */
@@ -47,6 +48,10 @@ export class RequestJourney implements Journey {
     const broken = this.#attempt(reader, this.#endpoints.first(this.#cargo.isSafe))
     // Not before the caller has the call in hand.
     if (broken !== undefined) queueMicrotask(() => reader.fail(broken))
+  }
+
+  begun(): void {
+    this.#hasBegun = true
   }
 
   answered(status: number): void {
@@ -68,6 +73,7 @@ export class RequestJourney implements Journey {
       return unreachable(this.#earlier === undefined ? detail : `${this.#earlier}; ${detail}`)
     if (next.endpoint !== failed) this.#earlier = detail
     this.#isRepeated = true
+    this.#hasBegun = false
     this.#isAnswered = false
     return this.#attempt(this.#reader!, next)
   }
@@ -77,8 +83,10 @@ export class RequestJourney implements Journey {
     const { isSafe, isProbe = false } = this.#cargo
     if (!isSafe || this.#isRepeated) return undefined
     const other = this.#endpoints.other(failed)
-    if (!this.#isAnswered || isProbe) return other
-    return this.#reader!.restart() ? (other ?? { endpoint: failed, isTrial: false }) : undefined
+    // Without a byte of a response it may be down: that is one query for each request.
+    if (!this.#hasBegun || isProbe) return other
+    const isFree = !this.#isAnswered || this.#reader!.restart()
+    return isFree ? (other ?? { endpoint: failed, isTrial: false }) : undefined
   }
 
   /** Another database would most likely need as long: it is not tried. */

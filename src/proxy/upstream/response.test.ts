@@ -31,7 +31,7 @@ function setUp(isSent = true) {
     failed: ({ reason }) => void told.push(`failed: ${reason}`),
   }
   const journey = {
-    ...{ answered() {}, failed: () => undefined, ended() {} },
+    ...{ begun() {}, answered() {}, failed: () => undefined, ended() {} },
     timedOut: () => void told.push('timed out'),
   }
   const pace = new Pace({ afterTurn: (action) => turns.push(action) })

@@ -17,7 +17,9 @@ export interface ReaderOptions {
 
 /** The attempts that one request takes. */
 export interface Journey {
-  /** The database has begun to answer. */
+  /** A byte of the response has arrived. */
+  begun(): void
+  /** The head of the response has arrived. */
   answered(status: number): void
   /** The response to the client, or undefined where the query is repeated. */
   failed(error: Error): Broken | undefined
@@ -93,6 +95,10 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
     this.#controller = controller
     this.#lastActivity = this.#options.clock.elapsed()
     if (this.#isOver) controller.abort(new Error('given up'))
+  }
+
+  onResponseStarted(): void {
+    this.#options.journey.begun()
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
