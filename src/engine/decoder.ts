@@ -17,9 +17,11 @@ export function decoderFor(headers: HeaderList, body: BodyReceiver): Transform |
   const encoding = headerOf(headers, 'content-encoding')
   if (encoding !== 'gzip' && encoding !== 'deflate') return undefined
   const decoder = encoding === 'gzip' ? createGunzip() : createInflate()
+  const broken = (why: string) => body.undecodable(`broken ${encoding} body: ${why}`)
   decoder.on('data', (chunk: Buffer) => body.data(chunk))
-  decoder.on('end', () => body.end())
-  decoder.on('error', (error) => body.undecodable(`broken ${encoding} body: ${error.message}`))
+  // A decoder that stops by itself takes no more, and reports no drain.
+  decoder.on('end', () => (decoder.writableEnded ? body.end() : broken('it goes on behind its end')))
+  decoder.on('error', (error) => broken(error.message))
   return decoder
 }
 

@@ -3,6 +3,7 @@
  * one.
  */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import test, { type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { ask, header, outcomeOf, rawClient } from '../proxy/client.ts'
@@ -84,6 +85,29 @@ for (const [what, ruin] of Object.entries(ruins)) {
     assert.equal(outcomeOf(await ask(url, path)), 'stale/database_unreachable')
     const wider = await ask(url, rangePath({ ...range, end: range.end + minute }))
     assert.deepEqual([wider.status, outcomeOf(wider)], [502, 'error/database_unreachable'])
+  })
+}
+
+for (const [length, bytes, ending] of [
+  ['short', 0, /^HTTP\/1\.1 502 /],
+  ['long', 64 * 1024, /^HTTP\/1\.1 200 /],
+] as const) {
+  test(`a ${length} body that goes on behind its encoded end is broken: nobody waits for the rest`, async (t) => {
+    const { url, upstream, budget } = await start(t)
+    upstream.script = (query) => {
+      const packed = gzipSync(Buffer.concat([Buffer.from(query.body), randomBytes(bytes)]))
+      query.write(`${head}Content-Length: ${packed.length + 1000}\r\n\r\n`)
+      // A zero begins no other member: the decoder stops there.
+      query.write(Buffer.concat([packed, Buffer.alloc(1)]))
+    }
+    const client = await rawClient(url)
+    client.write(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`)
+    if (bytes === 0) await client.has('broken gzip body')
+    else await client.closed
+    assert.match(client.received().toString(), ending)
+    assert.equal(budget.used, 0)
+    upstream.script = (query) => query.answer()
+    assert.equal(outcomeOf(await ask(url, path)), 'miss/absent')
   })
 }
 
