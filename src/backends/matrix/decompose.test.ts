@@ -178,9 +178,11 @@ for (const [name, [answer, reason]] of Object.entries(unusable)) {
 }
 
 for (const control of ['\u0000', '\u0001', '\n', '\t', '\u001f']) {
-  test(`a raw control character (${JSON.stringify(control)}) in a string: unusable, wherever it stands`, () => {
+  test(`a raw control character (${JSON.stringify(control)}) in a string: unusable, wherever it stands, however it arrives`, () => {
     for (const answer of [
       envelope(series(`"a":"${control}"`, point)),
+      envelope(series(`"a":"b\\${control}"`, point)),
+      envelope(series('', `[1000,"1\\${control}"]`)),
       envelope(series('', `[1000,"1${control}"]`)),
       envelope(series('', `[1000,"${control}"],[1060,"1"]`)),
       envelope(`{"metric":{},"histograms":[[1000,{"count":"1${control}","sum":"1"}]]}`),
@@ -188,7 +190,12 @@ for (const control of ['\u0000', '\u0001', '\n', '\t', '\u001f']) {
       envelope('', `,"warnings":["PromQL warning: ${control}"]`),
       envelope('', `,"infos":["PromQL info: \\${control}"]`),
     ]) {
-      reasonFor(answer)
+      for (let cut = 0; cut < answer.length; cut++) {
+        const sink = new MatrixSink(grid, interval)
+        sink.write(Buffer.from(answer.slice(0, cut)))
+        sink.write(Buffer.from(answer.slice(cut)))
+        assert.ok('unusable' in sink.end(5), `cut at ${cut}: ${answer}`)
+      }
     }
   })
 }
