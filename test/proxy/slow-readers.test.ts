@@ -207,6 +207,29 @@ test('answers that wait behind another on their connection are released with it'
   await until(() => budget.used === before)
 })
 
+for (const outcome of ['miss', 'hit']) {
+  test(`a ${outcome} without a reader that came behind another answer is aborted by the clock`, async (t) => {
+    const { url, upstream, budget, clock } = await startBoth(t, { limits: { writeTimeoutMs: 60_000 } })
+    const body = bigMatrix('anna', 24 * MiB, range.start)
+    upstream.script = (request, response) => {
+      if (request.url !== '/federate') response.end(body)
+    }
+    if (outcome === 'hit') await ask(url, pathOf('anna'))
+    const client = await rawClient(url)
+    client.socket.pause()
+    client.write(`GET /federate HTTP/1.1\r\nHost: h\r\n\r\n${requestFor('anna')}`)
+    await until(() => upstream.seen.length === 2)
+    await steady(() => budget.used)
+    upstream.seen.find(({ target }) => target === '/federate')!.response.end('first')
+    await steady(() => budget.used)
+    const before = budget.used
+    for (let i = 0; i < 3; i++) await clock.advance(60_000)
+    await until(() => budget.used < before - 8 * MiB)
+    client.socket.resume()
+    assert.ok((await client.closed).length < body.length)
+  })
+}
+
 test('a client that reads slowly, but reads, is not cut off', async (t) => {
   // Without the switch only whole writes count, and this answer is one.
   const options = { limits: { writeTimeoutMs: 60_000 }, runtime: { ...runtime, writeQueue: true } }

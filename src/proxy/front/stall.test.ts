@@ -7,12 +7,16 @@ import type { Reply } from './exchange.ts'
 import { StallWatch } from './stall.ts'
 
 /** One write of 10 MB, of which the client reads as much as the test sets; 1000 B/s over 60 s are required. */
-function setUp(minRateBytes = 1000) {
+function setUp(minRateBytes = 1000, hasTurn = true) {
   const clock = fakeClock()
   const handle = { writeQueueSize: 10e6 }
   const socket = socketWith(handle)
   const cut: string[] = []
-  const reply = { socket, once: () => {}, destroy: () => cut.push('destroyed') }
+  const reply: { socket: typeof socket | null; once(): void; destroy(): void } = {
+    socket: hasTurn ? socket : null,
+    once: () => {},
+    destroy: () => void cut.push('destroyed'),
+  }
   const patience = { clock, writeTimeoutMs: 60_000, minRateBytes, runtime: allOn }
   const onSlowReader = () => cut.push('counted')
   new StallWatch(reply as unknown as Reply, { ...patience, onSlowReader }).watch()
@@ -20,7 +24,10 @@ function setUp(minRateBytes = 1000) {
     handle.writeQueueSize -= bytes
     return clock.advance(60_000)
   }
-  return { take, cut, socket }
+  const giveTurn = () => {
+    reply.socket = socket
+  }
+  return { take, cut, socket, giveTurn }
 }
 
 test('a client that takes less than the minimum rate is cut off, and counted', async () => {
@@ -46,4 +53,17 @@ test('a client that has taken everything is left alone', async () => {
   await take(10e6)
   await take(0)
   assert.deepEqual(cut, [])
+})
+
+test('an answer that waits behind another on its connection has its time from its turn on', async () => {
+  const { take, cut, giveTurn } = setUp(1000, false)
+  await take(0)
+  await take(0)
+  giveTurn()
+  await take(0)
+  assert.deepEqual(cut, [])
+  await take(60_000)
+  assert.deepEqual(cut, [])
+  await take(0)
+  assert.deepEqual(cut, ['counted', 'destroyed'])
 })

@@ -26,19 +26,22 @@ export class StallWatch {
     this.#patience = patience
   }
 
-  /** Only where bytes are waiting: an answer that fits into the socket's buffer needs no timer. */
+  /**
+   * Only where bytes are waiting: an answer that fits into the socket's buffer needs no timer. One that waits behind others has no
+   * socket before its turn.
+   */
   watch(): void {
-    const socket = this.#reply.socket
-    if (this.#timer !== undefined || socket === null || socket.writableLength === 0) return
+    const { socket } = this.#reply
+    if (this.#timer !== undefined || socket?.writableLength === 0 || this.#reply.closed) return
     if (!this.#isWatched) this.#reply.once('close', () => this.#timer?.cancel())
     this.#isWatched = true
     const { clock, writeTimeoutMs, minRateBytes, runtime } = this.#patience
-    const before = progressOf(socket, runtime)
+    const before = socket && progressOf(socket, runtime)
     const least = Math.max(1, (minRateBytes * writeTimeoutMs) / 1000)
     this.#timer = clock.after(writeTimeoutMs, () => {
       this.#timer = undefined
-      if (socket.destroyed || socket.writableLength === 0) return
-      if (takenBetween(before, progressOf(socket, runtime)) >= least) {
+      if (socket?.destroyed || socket?.writableLength === 0) return
+      if (before === null || takenBetween(before, progressOf(socket!, runtime)) >= least) {
         this.watch()
         return
       }
