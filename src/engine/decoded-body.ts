@@ -1,11 +1,13 @@
 /** The decoded body of one response: counted in the budget, and split by a sink, or kept as it is where it is an error. */
-import type { Sink } from '../backends/backend.ts'
+import type { HeaderList, Sink } from '../backends/backend.ts'
 import { type Budget, Reservation } from '../core/budget.ts'
 import type { ServingReason } from '../core/decision.ts'
+import { encodingOf } from './decoder.ts'
 
 interface BodyOptions {
   readonly budget: Budget
   readonly maxAnswerBytes: number
+  readonly headers: HeaderList
   /** Undefined where the response is an error. */
   readonly sink: Sink | undefined
 }
@@ -23,6 +25,8 @@ export class DecodedBody {
   sink: Sink | undefined
   readonly #options: BodyOptions
   readonly #reservation: Reservation
+  /** Whether its encoding is known. */
+  readonly #isReadable: boolean
   #error: Uint8Array[] = []
   #errorBytes = 0
   #received = 0
@@ -31,6 +35,7 @@ export class DecodedBody {
     this.#options = options
     this.sink = options.sink
     this.#reservation = new Reservation(options.budget)
+    this.#isReadable = encodingOf(options.headers) !== undefined
   }
 
   /** The body of an error. */
@@ -41,6 +46,7 @@ export class DecodedBody {
   /** `unsent`: see `count`. */
   write(chunk: Uint8Array, unsent: number): Unkept | undefined {
     this.#received += chunk.length
+    if (!this.#isReadable) return this.#unkept('unusable_answer')
     const unkept = this.sink === undefined ? this.#keepError(chunk) : this.#splitInto(this.sink, chunk)
     if (unkept !== undefined) return unkept
     return this.count(unsent) ? undefined : this.#unkept('memory_exhausted')

@@ -12,10 +12,16 @@ interface BodyReceiver {
   undecodable(detail: string): void
 }
 
+/** The encoding of a response; undefined where it is none that was accepted. */
+export function encodingOf(headers: HeaderList): Encoding | undefined {
+  const name = headerOf(headers, 'content-encoding')?.toLowerCase() ?? 'identity'
+  return name === 'gzip' || name === 'deflate' || name === 'identity' ? name : undefined
+}
+
 /** A stream to write the body to as it came; undefined where it is not encoded, or in a way that is not known. */
 export function decoderFor(headers: HeaderList, body: BodyReceiver): Transform | undefined {
-  const encoding = headerOf(headers, 'content-encoding')
-  if (encoding !== 'gzip' && encoding !== 'deflate') return undefined
+  const encoding = encodingOf(headers)
+  if (encoding === undefined || encoding === 'identity') return undefined
   const decoder = encoding === 'gzip' ? createGunzip() : createInflate()
   const broken = (why: string) => body.undecodable(`broken ${encoding} body: ${why}`)
   decoder.on('data', (chunk: Buffer) => body.data(chunk))

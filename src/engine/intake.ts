@@ -135,8 +135,8 @@ export class Intake implements ResponseHandler, Backlogged {
       undecodable: (detail) => this.#undecodable(detail),
     })
     if (this.#decoder !== undefined && this.#options.isTransparent !== true) this.#tee.hold()
-    const { budget, maxAnswerBytes, newSink } = this.#options
-    this.#body = new DecodedBody({ budget, maxAnswerBytes, sink: status === 200 ? newSink() : undefined })
+    const sink = status === 200 ? this.#options.newSink() : undefined
+    this.#body = new DecodedBody({ ...this.#options, headers, sink })
   }
 
   /**

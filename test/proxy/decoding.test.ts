@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
 import { Transform, type TransformCallback } from 'node:stream'
 import test, { type TestContext } from 'node:test'
-import zlib, { gunzipSync, gzipSync } from 'node:zlib'
+import zlib, { brotliCompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
 import { bounded } from '../wait.ts'
 import { ask, header, outcomeOf, rawClient, steady, until } from './client.ts'
 import { bigMatrix, rangePath } from './matrix.ts'
@@ -123,3 +123,45 @@ test('a database that is quicker than the decoder waits for it', async (t) => {
   assert.equal(outcomeOf(hit), 'hit')
   assert.ok(hit.body.equals(body))
 })
+
+const labels = '{"status":"success","data":["a"]}'
+
+for (const encoding of ['GZIP', 'deflate', 'Deflate']) {
+  test(`Content-Encoding: ${encoding} is decoded`, async (t) => {
+    const { url, upstream } = await startBoth(t)
+    const pack = encoding === 'GZIP' ? gzipSync : deflateSync
+    for (const [target, status, body] of [
+      ['/api/v1/labels', 200, labels],
+      ['/api/v1/series?match[]=x', 400, '{"status":"error"}'],
+    ] as const) {
+      upstream.script = (_request, response) =>
+        void response.writeHead(status, { 'Content-Encoding': encoding }).end(pack(body))
+      const answer = await ask(url, target)
+      assert.deepEqual([answer.status, answer.body.toString()], [status, body])
+      assert.equal(header(answer, 'content-encoding'), undefined)
+    }
+    assert.equal(outcomeOf(await ask(url, '/api/v1/labels')), 'hit')
+  })
+}
+
+for (const [target, status] of [
+  [path, 200],
+  ['/api/v1/labels', 200],
+  [`/api/v1/query?query=up&time=${range.end / 1000}`, 200],
+  [path, 400],
+  ['/api/v1/labels', 400],
+  ['/api/v1/labels', 500],
+] as const) {
+  test(`an answer ${status} in an encoding that was not accepted passes as it is: ${target.slice(0, 20)}`, async (t) => {
+    const { url, upstream, budget } = await startBoth(t)
+    const body = brotliCompressSync(labels)
+    upstream.script = (_request, response) =>
+      void response.writeHead(status, { 'Content-Encoding': 'br' }).end(body)
+    for (let i = 0; i < 2; i++) {
+      const answer = await ask(url, target)
+      assert.deepEqual([answer.status, header(answer, 'content-encoding')], [status, 'br'])
+      assert.ok(answer.body.equals(body))
+    }
+    assert.equal(budget.used, 0)
+  })
+}
