@@ -28,7 +28,8 @@ export class DecodedBody {
   /** Whether its encoding is known. */
   readonly #isReadable: boolean
   #error: Uint8Array[] = []
-  #errorBytes = 0
+  /** Bytes in the sink, or of the error. */
+  #held = 0
   #received = 0
 
   constructor(options: BodyOptions) {
@@ -54,14 +55,14 @@ export class DecodedBody {
 
   /** `unsent`: the bytes that the client has not read yet, which count in the budget too. Returns false where it has no room. */
   count(unsent: number): boolean {
-    return this.#reservation.resize((this.sink?.held ?? this.#errorBytes) + unsent)
+    return this.#reservation.resize(this.#held + unsent)
   }
 
   /** From now on only the bytes count that the client has not read. */
   drop(unsent: number): void {
     this.sink = undefined
     this.#error = []
-    this.#errorBytes = 0
+    this.#held = 0
     this.count(unsent)
   }
 
@@ -73,13 +74,14 @@ export class DecodedBody {
       return { reason: 'unusable_answer', detail: String(error) }
     }
     // A short response of many sparse series can be long in memory: one response may not push out all others.
-    return sink.held > this.#options.budget.limit / 2 ? this.#unkept('answer_too_large') : undefined
+    this.#held = sink.held
+    return this.#held > this.#options.budget.limit / 2 ? this.#unkept('answer_too_large') : undefined
   }
 
   #keepError(chunk: Uint8Array): Unkept | undefined {
     if (this.#received > maxErrorBytes) return this.#unkept('unusable_answer')
     this.#error.push(Uint8Array.prototype.slice.call(chunk))
-    this.#errorBytes += chunk.length
+    this.#held += chunk.length
     return undefined
   }
 

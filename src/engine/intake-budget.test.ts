@@ -234,3 +234,30 @@ test('nothing of a response stays counted, whatever becomes of it and of its cli
     { numRuns: 150 },
   )
 })
+
+test('compressed bytes of which nothing is decoded count, too, for as long as there is room', async () => {
+  const client = new LazyClient()
+  const budget = new Budget(500 * KiB)
+  const intake = new Intake({
+    ...{ fetchedAt: 0, budget, maxAnswerBytes: mostBytes, target: client },
+    backlog: new Backlog({ elapsed: () => 0 }),
+    termsOf: () => ({ limits: noLimits }),
+    newSink: () => new HeavySink(false),
+    land: async () => {},
+  })
+  intake.sent({ cancel() {}, pause() {}, resume() {} })
+  intake.head(200, ['Content-Encoding', 'gzip'])
+  // The head of a gzip body, and blocks that are empty.
+  const pieces = [gzipSync('').subarray(0, 10)]
+  const nothing = Buffer.alloc(10 * KiB, Buffer.from('000000ffff', 'hex'))
+  for (let sent = 0; client.heads === 0; sent += pieces.at(-1)!.length, pieces.push(nothing)) {
+    assert.equal(budget.used, sent)
+    intake.data(pieces.at(-1)!)
+  }
+  const result = await intake.result
+  assert.ok(result.kind === 'unusable' && result.reason === 'memory_exhausted')
+  assert.ok(Buffer.concat(client.taken).equals(Buffer.concat(pieces.slice(0, -1))))
+  intake.dropTarget()
+  await intake.delivered
+  assert.equal(budget.used, 0)
+})

@@ -201,6 +201,7 @@ export class Intake implements ResponseHandler, Backlogged {
 
   #keep(chunk: Uint8Array): void {
     if (this.#decoder === undefined) this.#hold(chunk)
+    else if (!this.#body!.count(this.#tee.unsent)) this.#giveUp('memory_exhausted', 'before it was decoded')
     else if (!this.#decoder.write(chunk)) {
       // Bytes queued in the decoder are in no budget: the database waits.
       this.#pressure.block('decoder')
@@ -258,12 +259,11 @@ export class Intake implements ResponseHandler, Backlogged {
 
   #undecodable(detail: string): void {
     if (this.#isSettled) return
-    if (this.#options.isTransparent === true) {
-      this.#giveUp('unusable_answer', detail)
-      return
+    if (this.#options.isTransparent === true) this.#giveUp('unusable_answer', detail)
+    else {
+      this.#pressure.cancel()
+      this.failed({ reason: 'database_unreachable', detail })
     }
-    this.#pressure.cancel()
-    this.failed({ reason: 'database_unreachable', detail })
   }
 
   #endIfSplit(): void {
