@@ -1,7 +1,6 @@
 /** Conditions that the table must meet, as far as it has the rows for them. */
 import { changeModels } from '../../src/testing/change-models.ts'
-import type { Row } from './summary.ts'
-import { policyLabel } from './table.ts'
+import { policyLabel, type Row } from './summary.ts'
 
 interface Mark {
   readonly text: string

@@ -3,7 +3,7 @@ import { stepAtS } from '../../src/testing/change-models.ts'
 import type { CohortRun, PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
 import { ageGroups } from '../../src/testing/staleness-tally.ts'
 import { computeTtl } from '../../src/ttl/staleness-budget.ts'
-import { policyLabel } from './table.ts'
+import { policyLabel } from './summary.ts'
 
 export interface Scenario {
   readonly title: string

@@ -22,6 +22,11 @@ export interface Row {
   readonly covered: { readonly groups: number; readonly of: number }
 }
 
+export function policyLabel({ policy }: Pick<Row, 'policy'>): string {
+  if (policy.kind === 'ladder') return 'ladder'
+  return policy.kind === 'fixed' ? `fixed ${policy.ttlS} s` : `${policy.kind} ${100 * policy.budget} %`
+}
+
 export function rowsOf(runs: readonly StalenessRun[]): Row[] {
   const bySetting = Map.groupBy(runs, (run) => JSON.stringify({ ...run.case, seed: 0 }))
   return [...bySetting.values()].map(rowOf)

@@ -1,7 +1,7 @@
 /** Prints rows as tables, one for each rule, window and number of viewers. */
 import { ageGroups } from '../../src/testing/staleness-tally.ts'
 import { oracleOf } from './marks.ts'
-import type { Row } from './summary.ts'
+import { policyLabel, type Row } from './summary.ts'
 
 export function printTables(rows: readonly Row[]): void {
   for (const of of Map.groupBy(rows, settingOf).values()) {
@@ -46,11 +46,6 @@ function cellsOf(row: Row, rows: readonly Row[]): string[] {
     row.worstMean?.toFixed(2) ?? '',
     row.worstSeed?.toFixed(2) ?? '',
   ]
-}
-
-export function policyLabel({ policy }: Pick<Row, 'policy'>): string {
-  if (policy.kind === 'ladder') return 'ladder'
-  return policy.kind === 'fixed' ? `fixed ${policy.ttlS} s` : `${policy.kind} ${100 * policy.budget} %`
 }
 
 const percent = (share: number | undefined): string => {

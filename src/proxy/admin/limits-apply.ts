@@ -1,6 +1,6 @@
 /** `/-/limits/apply`: sets the stored limits to those of a declaration, or only reports the changes. */
 import { jsonIn } from '../../core/json-object.ts'
-import { authorMistake } from '../../limits/audit.ts'
+import { type Author, authorMistake } from '../../limits/audit.ts'
 import {
   type Applied,
   applyPlan,
@@ -12,7 +12,8 @@ import { readDeclaration } from '../../limits/declaration-read.ts'
 import type { Limit } from '../../limits/limit.ts'
 import { levelOf } from '../../limits/registry-rows.ts'
 import { type AdminAnswer, json, mistake } from './answer.ts'
-import { authorOf, type LimitsCall } from './limits.ts'
+import type { LimitsCall } from './limits.ts'
+import type { AdminCall } from './page.ts'
 
 /** One entry of a plan. A parent has the level `parent`. */
 export interface PlannedChange {
@@ -50,6 +51,11 @@ export async function applyDeclaration(call: LimitsCall): Promise<AdminAnswer> {
   const applied = await applyPlan(limits.registry, plan, author)
   access.telemetry.log.line('info', 'limits applied', { changed: applied.changed, by: author.by })
   return json(viewOf(plan, applied), applied.failure === undefined ? 200 : 503)
+}
+
+export function authorOf({ parameters, request }: AdminCall): Author {
+  const from = request.socket.remoteAddress
+  return { by: parameters.get('by') ?? 'admin API', ...(from !== undefined && { from }) }
 }
 
 function viewOf({ items, unchanged }: DeclarationPlan, applied?: Applied): DeclarationAnswer {

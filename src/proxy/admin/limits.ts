@@ -1,6 +1,5 @@
 /** `/-/limits`: the stored limits, their remaining tokens, usage, the audit log, and declarations. */
 import type { Clock } from '../../core/clock.ts'
-import type { Author } from '../../limits/audit.ts'
 import { type Misread, readLimits } from '../../limits/declaration-read.ts'
 import type { LimitEdit } from '../../limits/edit.ts'
 import type { EntityStatus } from '../../limits/limit.ts'
@@ -11,7 +10,7 @@ import type { UsageCounter, UsageInWindow, UsageQuery } from '../../limits/usage
 import type { MaybePromise } from '../../stores/store.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { type AdminAnswer, failure, json, jsonList, mistake } from './answer.ts'
-import { applyDeclaration } from './limits-apply.ts'
+import { applyDeclaration, authorOf } from './limits-apply.ts'
 import { auditPage, entriesOf, namesIn, usagePage } from './limits-views.ts'
 import type { AdminCall, Page, Pages } from './page.ts'
 import { readObject } from './selection.ts'
@@ -160,11 +159,6 @@ function readEdit(body: Buffer, target: LimitTarget): LimitEdit | Misread {
 
 const removalOf = (parameters: URLSearchParams, target: LimitTarget): LimitEdit =>
   parameters.get('parent') === '1' ? { ...target, parent: null } : { ...target, limits: null }
-
-export function authorOf({ parameters, request }: AdminCall): Author {
-  const from = request.socket.remoteAddress
-  return { by: parameters.get('by') ?? 'admin API', ...(from !== undefined && { from }) }
-}
 
 function refusalOf({ reason, sentence }: Extract<ChangeOutcome, { ok: false }>): AdminAnswer {
   if (reason === 'invalid' || reason === 'too_large') return mistake(sentence)

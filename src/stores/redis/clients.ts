@@ -2,7 +2,8 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
 import { type Login, readLogin, readTls, type TlsFiles } from '../server-secrets.ts'
-import { hostsOf, type RedisConfig } from './kind.ts'
+import { hostsOf } from './hosts.ts'
+import type { RedisConfig } from './kind.ts'
 import type { RedisClient, RedisLibrary } from './library.ts'
 import { scripts } from './scripts.ts'
 
