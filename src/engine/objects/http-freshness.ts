@@ -95,7 +95,8 @@ const perResponse: ReadonlySet<string> = new Set([
   'content-length',
 ])
 
+/** Frozen: every reader of the object gets the same list. */
 export function storedHeaders(headers: HeaderList): HeaderList {
   const kept = endToEnd(headers, perResponse)
-  return kept.filter((_, i) => !/^(x-)?ratelimit(-|$)/i.test(kept[i - (i % 2)]!))
+  return Object.freeze(kept.filter((_, i) => !/^(x-)?ratelimit(-|$)/i.test(kept[i - (i % 2)]!)))
 }

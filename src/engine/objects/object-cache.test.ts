@@ -93,6 +93,17 @@ test('a body that is missing although META is fresh is regenerated', async () =>
   assert.equal(shown(await objectCache(cells, { clock }).get('k', render, minute)), 'hit v2')
 })
 
+test('headers are shared with later readers: they cannot be changed', async () => {
+  const { clock, cells, cache } = rig()
+  const render = countedRender(() => ({ body: Buffer.from('v1'), headers: ['Content-Type', 'text/plain'] }))
+  const rendered = await cache.get('k', render, minute)
+  const read = await objectCache(cells, { clock }).get('k', render, minute)
+  for (const { headers } of [rendered, read]) {
+    assert.deepEqual(headers, ['Content-Type', 'text/plain'])
+    assert.throws(() => (headers as string[]).push('Age', '1'), TypeError)
+  }
+})
+
 test('hits do not read the store, but for one look for invalidations in half of the notice time', async () => {
   const { clock, cells } = rig()
   const reads: string[] = []

@@ -182,7 +182,9 @@ const attributesOf = (version: Version): CellAttributes => ({
 function metaIn({ value, rev }: Cell): Meta | undefined {
   const { current, previous } = fieldsIn(value)
   if (!isVersion(current) || !Array.isArray(previous)) return undefined
-  return { current, previous: previous.filter(isVersion), rev }
+  const versions = previous.filter(isVersion)
+  for (const { headers } of [current, ...versions]) Object.freeze(headers)
+  return { current, previous: versions, rev }
 }
 
 function isVersion(given: unknown): given is Version {
