@@ -107,6 +107,11 @@ export class Connections {
     for (const { response } of this.#all.values()) if (response?.closed === false) yield response
   }
 
+  /** The answer to the last request of a connection. */
+  lastOn(socket: Socket): Ending | undefined {
+    return this.#all.get(socket)?.response
+  }
+
   shortcutOf(socket: Socket): Connection['shortcut'] | undefined {
     return this.#all.get(socket)?.shortcut
   }

@@ -103,7 +103,7 @@ export async function openListener(
   }
   server.on('request', onRequest)
   server.on('checkContinue', (request, response) => {
-    continueInTurn(response)
+    continueInTurn(response, connections.lastOn(request.socket))
     onRequest(request, response)
   })
   const { url, release } = await bind(server, options).catch((error) => {
@@ -144,10 +144,10 @@ const handshakeMs = 10_000
  * Requests the body of a request with `Expect: 100-continue`. Where its response waits behind others, that is done in
  * its turn: node:http would write the 100 between the head and the body of the response.
  */
-function continueInTurn(response: ServerResponse): void {
-  if (response.socket !== null) response.writeContinue()
+function continueInTurn(response: ServerResponse, before: Ending | undefined): void {
+  if (response.socket !== null || before === undefined) response.writeContinue()
   else {
-    response.once('socket', () => {
+    before.once('close', () => {
       if (!response.headersSent) response.writeContinue()
     })
   }
