@@ -61,7 +61,7 @@ interface Tag {
 function objectOf(keys: Keys, tag?: Tag): JsonSchema {
   const shown = Object.entries(keys).filter(([, key]) => !key.isSecret)
   const properties = Object.fromEntries(shown.map(([name, key]) => [name, described(key)]))
-  const required = shown.filter(([, key]) => key.isRequired || needsEntry(key)).map(([name]) => name)
+  const required = shown.filter(([, key]) => key.isRequired || isEntryNeeded(key)).map(([name]) => name)
   const isTagged = tag !== undefined && !tag.isUsual
   const needed = isTagged ? ['type', ...required] : required
   return {
@@ -75,7 +75,7 @@ function objectOf(keys: Keys, tag?: Tag): JsonSchema {
 const neededBy = (required: readonly string[], shorthand: string | undefined): JsonSchema =>
   shorthand === undefined ? { required } : { anyOf: [{ required }, { required: [shorthand] }] }
 
-const needsEntry = ({ type }: Key): boolean => type.kind === 'named' && type.min > 0
+const isEntryNeeded = ({ type }: Key): boolean => type.kind === 'named' && type.min > 0
 
 function described(key: Key): JsonSchema {
   const { type, meaning, fallback } = key

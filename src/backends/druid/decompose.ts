@@ -102,21 +102,21 @@ export class RowSink implements Sink {
 
   /** One step further; false where more bytes are needed, or no more are wanted. */
   #advance(): boolean {
-    if (this.#state === 'tail') return this.#tailEnds()
+    if (this.#state === 'tail') return this.#checkTail()
     if (this.#position >= this.#length) return false
     switch (this.#state) {
       case 'opening':
         return this.#bytes[this.#position] === openBracket ? this.#goOn('between', 1) : this.#fail()
       case 'between':
-        return this.#rowBegins()
+        return this.#beginRow()
       case 'row':
-        return this.#rowEnds()
+        return this.#endRow()
       default:
-        return this.#rowIsOver()
+        return this.#passSeparator()
     }
   }
 
-  #rowBegins(): boolean {
+  #beginRow(): boolean {
     const first = this.#bytes[this.#position]
     // The bracket that closes an empty list, or the empty line behind the last one.
     if (first === (this.#isList ? closeBracket : newline))
@@ -155,7 +155,7 @@ export class RowSink implements Sink {
     return byte === comma || byte === this.#scanner.closing
   }
 
-  #rowEnds(): boolean {
+  #endRow(): boolean {
     const end = this.#scanner.find(this.#bytes, this.#length)
     if (end === malformed) return this.#fail('a control character in a string')
     if (end === incomplete) return false
@@ -210,7 +210,7 @@ export class RowSink implements Sink {
     return true
   }
 
-  #rowIsOver(): boolean {
+  #passSeparator(): boolean {
     const separator = this.#bytes[this.#position]
     const isLast = this.#isList && separator === closeBracket
     if (!isLast && separator !== (this.#isList ? comma : newline)) return this.#fail()
@@ -220,7 +220,7 @@ export class RowSink implements Sink {
     return this.#goOn(isLast ? 'tail' : 'between', 1)
   }
 
-  #tailEnds(): boolean {
+  #checkTail(): boolean {
     const more = this.#length - this.#position > tailOf(this.#format, this.#rows).length
     return more ? this.#fail('bytes behind the end of the answer') : false
   }

@@ -17,7 +17,7 @@ export interface CompatibleRules
   /** Parameters that are never part of the question, besides those of Prometheus. */
   readonly otherTerms?: readonly string[]
   /** Whether series that a label function makes equal are checked at each step alone; by default they are not. */
-  checksLabelsPerStep?(query: RangeQuery, flavour: Flavour | undefined): boolean
+  isCheckedPerStep?(query: RangeQuery, flavour: Flavour | undefined): boolean
 }
 
 export function createCompatiblePlanner(options: LateOptions, rules: CompatibleRules): Planner {
@@ -28,7 +28,7 @@ export function createCompatiblePlanner(options: LateOptions, rules: CompatibleR
     otherTerms: [...execution.otherTerms, ...(rules.otherTerms ?? [])],
     examine: createExaminer(promqlDialect),
     exceptionsFor(query, examined, flavour) {
-      if (examined.mayMergeSeries && rules.checksLabelsPerStep?.(query, flavour) !== true)
+      if (examined.mayMergeSeries && rules.isCheckedPerStep?.(query, flavour) !== true)
         return { bypass: 'unsafe_function', detail: 'label functions' }
       return rules.exceptionsFor?.(query, examined, flavour)
     },

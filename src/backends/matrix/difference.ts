@@ -23,7 +23,7 @@ export function differenceFrom(
     Split,
   ]
   if (!own.data.equals(other.data)) return 'data'
-  return covers(other.notes, own.notes, 'w') && covers(other.notes, own.notes, 'i') ? 'none' : 'notes'
+  return hasAllOf(other.notes, own.notes, 'w') && hasAllOf(other.notes, own.notes, 'i') ? 'none' : 'notes'
 }
 
 /** A label may be called `warnings`, but its value is a string: the bracket distinguishes them. */
@@ -39,8 +39,8 @@ function split(body: Buffer, executionMembers: readonly string[]): Split {
   return notes === undefined ? { data: body, notes: [] } : { data: body.subarray(0, end), notes }
 }
 
-/** Whether a list covers another one. Which ten of many are listed is random in every answer. */
-function covers(notes: readonly string[], wanted: readonly string[], letter: 'w' | 'i'): boolean {
+/** Whether a list has all of another one. Which ten of many are listed is random in every answer. */
+function hasAllOf(notes: readonly string[], wanted: readonly string[], letter: 'w' | 'i'): boolean {
   const [has, needs] = [notes, wanted].map((all) => all.filter((note) => note.startsWith(letter)))
   if ([...has!, ...needs!].some(isCount)) return needs!.length === 0 || has!.length > 0
   const known = new Set(has!.map(comparable))

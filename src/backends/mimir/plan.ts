@@ -20,9 +20,9 @@ const isJsonAccepted = (accepted: string): boolean =>
   accepted === '' || (json.test(accepted) && !accepted.includes('protobuf'))
 
 export const createPlanner = (options: LateOptions): Planner =>
-  createCompatiblePlanner(options, { isQuestionHeader, checksLabelsPerStep })
+  createCompatiblePlanner(options, { isQuestionHeader, isCheckedPerStep })
 
 /** Its own engine does since it has these functions; the one of Prometheus, which a header can choose, later. */
-function checksLabelsPerStep({ request }: RangeQuery, flavour: Flavour | undefined): boolean {
+function isCheckedPerStep({ request }: RangeQuery, flavour: Flavour | undefined): boolean {
   return headerOf(request.headers, 'x-mimir-force-prometheus-engine') === undefined && isSince(flavour, 3, 1)
 }

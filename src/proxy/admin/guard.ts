@@ -30,7 +30,7 @@ export class Guard {
   /** Of every request: by which name, and from where, it comes. */
   checkOrigin({ host, origin, ...headers }: IncomingHttpHeaders): AdminAnswer | undefined {
     // A page of another site can make a browser send requests here; under its own name it could read the answers, too.
-    if (this.#isLoopback && !this.#knows(hostOf(host ?? ''))) {
+    if (this.#isLoopback && !this.#isKnown(hostOf(host ?? ''))) {
       return failure(403, `"${host ?? ''}" is not a name of this listener; use 127.0.0.1 or localhost`)
     }
     const isForeign = origin !== undefined && URL.parse(origin)?.host !== host
@@ -49,7 +49,7 @@ export class Guard {
     return { ...needed, headers: { 'WWW-Authenticate': 'Bearer realm="windowpane"' } }
   }
 
-  #knows(host: string): boolean {
+  #isKnown(host: string): boolean {
     return this.#names.has(host) || isLoopback(host)
   }
 }

@@ -6,14 +6,14 @@ const [one, two, three] = ['1', '2', '3'].map((text) => Buffer.from(text)) as [B
 
 test('a record is written when it changes, when it is old, and when the key is gone', () => {
   const known = new KnownKeys()
-  assert.ok(known.mustRecord('k', 'a', 0))
+  assert.ok(known.isRecordDue('k', 'a', 0))
   known.wrote('k', one, { text: 'a', at: 100 })
   known.wrote('k', two)
-  assert.ok(!known.mustRecord('k', 'a', 100))
-  assert.ok(known.mustRecord('k', 'a', 101))
-  assert.ok(known.mustRecord('k', 'b', 0))
+  assert.ok(!known.isRecordDue('k', 'a', 100))
+  assert.ok(known.isRecordDue('k', 'a', 101))
+  assert.ok(known.isRecordDue('k', 'b', 0))
   known.saw('k', undefined)
-  assert.ok(known.mustRecord('k', 'a', 0))
+  assert.ok(known.isRecordDue('k', 'a', 0))
 })
 
 test('changes by others are noticed once, also where this node has written since it saw them', () => {

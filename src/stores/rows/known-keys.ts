@@ -23,7 +23,7 @@ export class KnownKeys {
   readonly #keys = new BoundedMap<Key, KnownKey>({ maxEntries: maxKnown })
 
   /** Whether a record has to be written: it is not the one written last, or that was long ago. */
-  mustRecord(key: Key, record: string, since: EpochMs): boolean {
+  isRecordDue(key: Key, record: string, since: EpochMs): boolean {
     const known = this.#keys.get(key)
     return known?.record !== record || known.recordedAt < since
   }

@@ -197,14 +197,14 @@ export class RowStore implements Store {
     const { now, retentionMs } = rows
     const stamp = Buffer.from(newUuid(this.#options.clock.random).replaceAll('-', ''), 'hex')
     const text = encodeRecord({ ...record, newest: 0 }).toString()
-    const mustRecord = this.#known.mustRecord(key, text, now - retentionMs / recordsPerRetention)
-    const packed = mustRecord ? await pack(placeOf(key), encodeRecord(record)) : undefined
+    const isRecordDue = this.#known.isRecordDue(key, text, now - retentionMs / recordsPerRetention)
+    const packed = isRecordDue ? await pack(placeOf(key), encodeRecord(record)) : undefined
     await this.#engine.write(prefix + key, {
       ...rows,
       ...(packed && { record: { value: packed, clock: record.newest } }),
       stamp: { value: stamp, clock: record.newest },
     })
-    this.#known.wrote(key, stamp, mustRecord ? { text, at: now } : undefined)
+    this.#known.wrote(key, stamp, isRecordDue ? { text, at: now } : undefined)
   }
 }
 
