@@ -147,7 +147,7 @@ class ServingThread {
         },
       },
     })
-    for (const [name, mode] of modes) this.#siteOf(name)?.modes.set(mode)
+    for (const [name, mode] of modes) this.#runtimeOf(name)?.modes.set(mode)
     const server = this.#server
     const thread = watchThread(clock)
     this.#stopReports = reportFigures({
@@ -181,17 +181,17 @@ class ServingThread {
   /** Events that arrive during the start are applied after it: the initial evidence does not contain them. */
   async #apply(events: readonly NamedEvent[]): Promise<void> {
     await this.#starting
-    for (const { backend, event } of events) this.#siteOf(backend)?.learning.apply(event)
+    for (const { backend, event } of events) this.#runtimeOf(backend)?.learning.apply(event)
   }
 
   async #carryOut(id: number, command: WorkerCommand): Promise<void> {
     if (command.is === 'marks') this.#storage?.followMarks(command.store, command.marks)
     // Commands that arrived while it was starting are executed in order.
     else await this.#starting
-    if (command.is === 'mode') this.#siteOf(command.backend)?.modes.set(command.mode)
-    else if (command.is === 'flavour') this.#siteOf(command.backend)?.flavour.adopt(command.flavour)
-    else if (command.is === 'vouched') this.#siteOf(command.backend)?.witness?.follow(command.vouched)
-    else if (command.is === 'evidence') this.#siteOf(command.backend)?.learning.follow(command.change)
+    if (command.is === 'mode') this.#runtimeOf(command.backend)?.modes.set(command.mode)
+    else if (command.is === 'flavour') this.#runtimeOf(command.backend)?.flavour.adopt(command.flavour)
+    else if (command.is === 'vouched') this.#runtimeOf(command.backend)?.witness?.follow(command.vouched)
+    else if (command.is === 'evidence') this.#runtimeOf(command.backend)?.learning.follow(command.change)
     else if (command.is === 'limits') this.#server?.limiters.registry.forget(command.target)
     else if (command.is === 'commit') await this.#commit()
     else if (command.is === 'discard') await this.#discard()
@@ -202,9 +202,9 @@ class ServingThread {
 
   async #answerTo(command: WorkerCommand): Promise<CommandAnswer> {
     if (command.is === 'prepare') return this.#prepare(command)
-    if (command.is === 'sampled-keys') return this.#siteOf(command.backend)?.sampling.keys ?? []
+    if (command.is === 'sampled-keys') return this.#runtimeOf(command.backend)?.sampling.keys ?? []
     if (command.is !== 'sample') return undefined
-    const sampled = (await this.#siteOf(command.backend)?.sampling.run(command.order)) ?? 'idle'
+    const sampled = (await this.#runtimeOf(command.backend)?.sampling.run(command.order)) ?? 'idle'
     // A client that has the answer finds the new evidence in the TTLs.
     this.#learned.flush()
     return sampled
@@ -269,7 +269,7 @@ class ServingThread {
     this.#learned.flush()
   }
 
-  #siteOf(name: string) {
+  #runtimeOf(name: string) {
     return this.#server?.databases.find((database) => database.name === name)?.backendRuntime
   }
 
