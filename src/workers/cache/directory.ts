@@ -19,8 +19,7 @@ export interface DirectoryOptions {
   readonly onBytes?: (bytes: number) => void
 }
 
-/** The counter at which one thread is served. */
-interface Counter {
+interface ServedThread {
   readonly send: (message: ToReplica) => void
   /** The last write of the thread that was seen. */
   written: number
@@ -29,9 +28,9 @@ interface Counter {
 
 export class Directory {
   readonly #options: DirectoryOptions
-  readonly #counters = new Map<number, Counter>()
+  readonly #threads = new Map<number, ServedThread>()
   /** Which threads hold a key that memory has. */
-  readonly #holders = new Map<Key, Set<Counter>>()
+  readonly #holders = new Map<Key, Set<ServedThread>>()
   readonly #revisions = new Map<Key, number>()
   readonly #dirty = new Set<Key>()
   #lastRevision = 0
@@ -41,18 +40,18 @@ export class Directory {
     this.#options = options
   }
 
-  open(thread: number, send: Counter['send']): void {
-    this.#counters.set(thread, { send, written: 0, isClosed: false })
+  open(threadId: number, send: ServedThread['send']): void {
+    this.#threads.set(threadId, { send, written: 0, isClosed: false })
   }
 
   /** The thread is no more; nothing is sent to it from now on. */
-  close(thread: number): void {
-    const counter = this.#counters.get(thread)
-    this.#counters.delete(thread)
-    if (counter === undefined) return
-    counter.isClosed = true
+  close(threadId: number): void {
+    const thread = this.#threads.get(threadId)
+    this.#threads.delete(threadId)
+    if (thread === undefined) return
+    thread.isClosed = true
     for (const [key, holders] of this.#holders) {
-      holders.delete(counter)
+      holders.delete(thread)
       if (holders.size === 0) this.#holders.delete(key)
     }
   }
@@ -66,12 +65,12 @@ export class Directory {
     queueMicrotask(() => this.flush())
   }
 
-  receive(thread: number, message: ToMainThread): void {
-    const counter = this.#counters.get(thread)
-    if (counter === undefined) return
-    if (message.kind === 'write') this.#write(counter, message)
-    else if (message.kind === 'read') void this.#read(counter, message)
-    else if (message.kind === 'remove') void this.#remove(counter, message)
+  receive(threadId: number, message: ToMainThread): void {
+    const thread = this.#threads.get(threadId)
+    if (thread === undefined) return
+    if (message.kind === 'write') this.#write(thread, message)
+    else if (message.kind === 'read') void this.#read(thread, message)
+    else if (message.kind === 'remove') void this.#remove(thread, message)
     else this.#use(message)
   }
 
@@ -90,38 +89,38 @@ export class Directory {
       const slot = this.#slotOf(key, ++this.#lastRevision)
       if (slot === undefined) this.#revisions.delete(key)
       else this.#revisions.set(key, this.#lastRevision)
-      for (const counter of this.#holders.get(key) ?? []) sendSlot(counter, key, slot)
+      for (const thread of this.#holders.get(key) ?? []) sendSlot(thread, key, slot)
       if (slot === undefined) this.#holders.delete(key)
     }
   }
 
-  async #read(counter: Counter, message: ToMainThread & { kind: 'read' }): Promise<void> {
+  async #read(thread: ServedThread, message: ToMainThread & { kind: 'read' }): Promise<void> {
     const { ask, store, key, interval, stale } = message
     const found = await this.#found(store, (of) =>
       stale === undefined ? readNear(of, key, interval) : of.read(key, interval, stale),
     )
-    if (counter.isClosed) return
+    if (thread.isClosed) return
     const held = this.#held(key)
     // Memory may be too small for panes of a far store, or for compressed panes.
     const isHeld =
       held !== undefined && countBuckets(clip(held.panes, interval)) >= countBuckets(found?.panes ?? [])
-    if (isHeld) this.#hand(counter, key)
+    if (isHeld) this.#hand(thread, key)
     const panes = isHeld || found === undefined ? [] : found.panes.map(toShared)
-    counter.send({ kind: 'found', ask, panes, shape: found?.shape, isHeld })
+    thread.send({ kind: 'found', ask, panes, shape: found?.shape, isHeld })
   }
 
   /** Makes a thread a holder of a key that memory has. */
-  #hand(counter: Counter, key: Key): void {
+  #hand(thread: ServedThread, key: Key): void {
     this.flush()
-    this.#hold(counter, key)
-    sendSlot(counter, key, this.#slotOf(key, this.#revisions.get(key) ?? 0))
+    this.#hold(thread, key)
+    sendSlot(thread, key, this.#slotOf(key, this.#revisions.get(key) ?? 0))
   }
 
-  #write(counter: Counter, { write, store, key, pane, shape }: ToMainThread & { kind: 'write' }): void {
+  #write(thread: ServedThread, { write, store, key, pane, shape }: ToMainThread & { kind: 'write' }): void {
     this.#options.onBytes?.(pane.length)
     const landed = () => {
-      counter.written = Math.max(counter.written, write)
-      if (!counter.isClosed) this.#hold(counter, key)
+      thread.written = Math.max(thread.written, write)
+      if (!thread.isClosed) this.#hold(thread, key)
       // Also where nothing changes: the thread waits for the result.
       this.#dirty.add(key)
       this.flush()
@@ -137,12 +136,12 @@ export class Directory {
   }
 
   async #remove(
-    counter: Counter,
+    thread: ServedThread,
     { ask, store, key, interval, fetchedUntil }: ToMainThread & { kind: 'remove' },
   ): Promise<void> {
     const buckets = (await this.#found(store, (of) => of.remove(key, interval, fetchedUntil))) ?? 0
     this.flush()
-    if (!counter.isClosed) counter.send({ kind: 'removed', ask, buckets })
+    if (!thread.isClosed) thread.send({ kind: 'removed', ask, buckets })
   }
 
   /** For memory, reading a bucket is a use of its key. */
@@ -165,10 +164,10 @@ export class Directory {
     }
   }
 
-  #hold(counter: Counter, key: Key): void {
+  #hold(thread: ServedThread, key: Key): void {
     const holders = this.#holders.get(key)
-    if (holders === undefined) this.#holders.set(key, new Set([counter]))
-    else holders.add(counter)
+    if (holders === undefined) this.#holders.set(key, new Set([thread]))
+    else holders.add(thread)
   }
 
   #slotOf(key: Key, revision: number): SharedSlot | undefined {
@@ -182,6 +181,6 @@ export class Directory {
   }
 }
 
-function sendSlot({ send, written }: Counter, key: Key, slot: SharedSlot | undefined): void {
+function sendSlot({ send, written }: ServedThread, key: Key, slot: SharedSlot | undefined): void {
   send({ kind: 'slot', key, slot, written })
 }
