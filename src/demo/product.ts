@@ -14,27 +14,36 @@ export interface Product {
 }
 
 const usualListen = '127.0.0.1:9191'
+const anyAddress = '127.0.0.1:0'
 
 const main = join(import.meta.dirname, `../cli/main${extname(import.meta.filename)}`)
 
-/** `listen`: without it the usual address, or any free one where that is taken. @throws WindowpaneError where it does not start. */
-export async function startProduct(databaseUrl: string, listen: string | undefined): Promise<Product> {
+/**
+ * Without `listen` and `adminListen` at the usual addresses, or at any free ones where those are taken. @throws
+ * WindowpaneError where it does not start.
+ */
+export async function startProduct(
+  databaseUrl: string,
+  listen?: string,
+  adminListen?: string,
+): Promise<Product> {
   const address = listen ?? (await freeAddress(usualListen))
-  const admin = await freeAddress(usualAdminAddress)
+  const admin = adminListen ?? (await freeAddress(usualAdminAddress))
   const flags = ['--listen', address, '--admin.listen', admin, '--telemetry.log-level', 'error']
   const child = spawn(process.execPath, [main, databaseUrl, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: withoutSettings(process.env),
   })
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  const arrived = await arrival(child, exited)
-  return {
-    ...{ pid: child.pid!, ...arrived },
-    async close() {
-      child.kill('SIGTERM')
-      await exited
-    },
+  const close = async () => {
+    child.kill('SIGTERM')
+    await exited
   }
+  const { url, admin: adminUrl } = await arrival(child, exited)
+  if (adminUrl !== undefined) return { pid: child.pid!, url, admin: adminUrl, close }
+  // Another process has taken it since it was looked at.
+  await close()
+  return startProduct(databaseUrl, address, anyAddress)
 }
 
 /** The configuration of another proxy is not that of the demo. */
@@ -51,7 +60,13 @@ function freeAddress(address: string): Promise<string> {
   })
 }
 
-async function arrival(child: ChildProcess, exited: Promise<void>): Promise<Pick<Product, 'url' | 'admin'>> {
+interface Arrival {
+  readonly url: string
+  /** Undefined where its address is taken. */
+  readonly admin: string | undefined
+}
+
+async function arrival(child: ChildProcess, exited: Promise<void>): Promise<Arrival> {
   let [out, err] = ['', '']
   child.stderr!.on('data', (chunk) => {
     err += chunk
@@ -60,8 +75,8 @@ async function arrival(child: ChildProcess, exited: Promise<void>): Promise<Pick
     child.stdout!.on('data', (chunk) => {
       out += chunk
       const url = /is listening: (\S+) → /.exec(out)?.[1]
-      const admin = /^Look inside: (\S+?)\/-\//m.exec(out)?.[1]
-      if (url !== undefined && admin !== undefined) resolve({ url, admin })
+      const admin = /^Look inside: (\S+?)\/-\/|^There is no admin listener/m.exec(out)
+      if (url !== undefined && admin !== null) resolve({ url, admin: admin[1] })
     })
     void exited.then(() => reject(startFailed(err)))
   })

@@ -1,9 +1,12 @@
 /** `windowpane demo` as people start it. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import test, { type TestContext } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'
+import { startProduct } from '../../src/demo/product.ts'
 import { type Child, runToEnd, startCommand } from '../cli/child.ts'
-import { until } from '../wait.ts'
+import { bounded, until } from '../wait.ts'
 
 const demo = (t: TestContext, ...argv: string[]): Child => startCommand(t, ['demo', ...argv])
 
@@ -69,6 +72,18 @@ test('without a terminal: a line within two seconds, no control codes, and a sum
   assert.match(running.out(), /\nIn 0:\d\d the viewers sent \d+ queries\.\n/)
   assert.ok(!running.out().includes('\u001b'))
   t.diagnostic(`first line after ${Math.round(firstMs)} ms`)
+})
+
+test('where another process takes the address of the admin listener meanwhile, any free one is taken', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => other.close())
+  const taken = `127.0.0.1:${(other.address() as AddressInfo).port}`
+  const starting = startProduct('http://127.0.0.1:1', '127.0.0.1:0', taken)
+  const product = await bounded(starting, () => 'the proxy of the demo')
+  t.after(() => product.close())
+  assert.notEqual(product.admin, `http://${taken}`)
+  assert.equal((await fetch(`${product.admin}/-/status`)).status, 200)
 })
 
 test('top, tail, status and explain work on a demo', async (t) => {
