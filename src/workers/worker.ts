@@ -1,19 +1,15 @@
 /** A thread that serves requests: its own listeners, connections and answers; panes, marks and settings from the main thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { backendChanges } from '../config/backend-changes.ts'
-import { type LoadedConfig, type LoadOptions, loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import { databasesOf, settingsOf } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { type GarbageWatch, garbageWatchOf } from '../core/garbage.ts'
 import type { PreparedChange } from '../proxy/assembly/listeners.ts'
-import type { DatabaseOptions } from '../proxy/assembly/options.ts'
 import { retentionOf } from '../proxy/assembly/own-storage.ts'
 import { type ProxyServer, startServer } from '../proxy/assembly/server.ts'
-import type { Settings } from '../proxy/request/settings.ts'
 import type { Cells } from '../stores/cells.ts'
 import { logWarnings } from '../telemetry/log.ts'
 import { watchThread } from '../telemetry/process-figures.ts'
@@ -38,19 +34,21 @@ import { RelayedShadowLog } from './relayed-shadow-log.ts'
 import { shareBodies } from './shared-bodies.ts'
 import { SharedMeter } from './shared-meter.ts'
 import { limitsOfOne, maxPaneBytesOf, paneBytesOf, spareWith } from './shares.ts'
+import { configFrom, ThreadConfig } from './thread-config.ts'
 import { ThreadStorage } from './thread-storage.ts'
 
 /** Evictions are requested from the main thread no more often than this. */
 const tightEveryMs = 10
 
 interface Prepared {
-  readonly fresh: LoadedConfig
+  readonly config: Config
   readonly change: PreparedChange
 }
 
 class ServingThread {
   readonly #port: MessagePort
   readonly #init: WorkerInit
+  readonly #config: ThreadConfig
   readonly #relay: Relay
   readonly #learned: LearnedRelay
   readonly #replica: Replica
@@ -59,8 +57,6 @@ class ServingThread {
   readonly #pieces: RemotePieceMaker
   readonly #budget: Budget
   readonly #garbage: GarbageWatch | undefined
-  #loaded: LoadedConfig
-  #settings: ReadonlyMap<string, Settings>
   #storage: ThreadStorage | undefined
   #server: ProxyServer | undefined
   #starting: Promise<void> | undefined
@@ -72,8 +68,8 @@ class ServingThread {
   constructor(port: MessagePort, init: WorkerInit) {
     this.#port = port
     this.#init = init
-    this.#loaded = loadedFrom(init.given)
-    const { limits, runtime } = this.#loaded.config
+    this.#config = new ThreadConfig(init.given)
+    const { limits, runtime } = this.#config.current
     const garbage = garbageWatchOf(limits.memoryBytes, init.workers, runtime)
     shareBodies(garbage)
     this.#garbage = garbage
@@ -85,7 +81,6 @@ class ServingThread {
     })
     const { workers: threads } = init
     this.#budget = new Budget(limits.memoryBytes, { meter, threads, spare: spareWith(limits, threads) })
-    this.#settings = settingsOf(this.#loaded.config)
     const send = (message: FromWorker) => this.#send(message)
     this.#relay = new Relay({ clock, send })
     this.#learned = new LearnedRelay({ clock, send })
@@ -95,7 +90,7 @@ class ServingThread {
       onBytes: (bytes) => garbage?.countShared(bytes),
       maxPaneBytes: maxPaneBytesOf(limits, init.workers),
       farStores: new Set(init.farStores),
-      noticeMsOf: (store) => this.#loaded.config.stores[store]?.noticeMs,
+      noticeMsOf: (store) => this.#config.current.stores[store]?.noticeMs,
     })
     this.#claims = new RemoteClaims({ send, revisionOf: (key) => this.#replica.revisionOf(key) })
     this.#cells = new RemoteCells(send)
@@ -109,10 +104,10 @@ class ServingThread {
   }
 
   async #start(): Promise<void> {
-    const { config } = this.#loaded
+    const config = this.#config.current
     const { cert, key } = config.tls
     const { workers, kinds, addresses, via, known, marks, modes, cells } = this.#init
-    const databases = await this.#databasesOf(config, { kinds, addresses })
+    const databases = await this.#config.databasesOf(config, { kinds, addresses })
     const { limits } = config
     const retentionMs = retentionOf({ limits, databases })
     const storage = new ThreadStorage(
@@ -127,7 +122,7 @@ class ServingThread {
       limits: limitsOfOne(limits, workers),
       quotaStore: config.quotas.store,
       runtime: config.runtime,
-      sampleRatio: () => this.#loaded.config.telemetry.traces.sampleRatio,
+      sampleRatio: () => this.#config.current.telemetry.traces.sampleRatio,
       ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
       parts: {
         storage,
@@ -212,15 +207,14 @@ class ServingThread {
 
   async #prepare(state: PreparedState): Promise<Readiness> {
     try {
-      const fresh = loadedFrom(state.given)
-      const { config } = fresh
-      const { added, changed, replaced } = backendChanges(this.#loaded.config, config)
+      const config = configFrom(state.given)
+      const { added, changed, replaced } = backendChanges(this.#config.current, config)
       for (const name of state.farStores) this.#replica.addFarStore(name)
       this.#storage!.follow({ marks: state.marks, cells: this.#remoteCells(state.cells) })
-      const opened = await this.#databasesOf(config, state, [...added, ...changed])
+      const opened = await this.#config.databasesOf(config, state, [...added, ...changed])
       const names = Object.keys(config.backends)
       const change = await this.#server!.prepare({ names, opened, replaced, known: state.known })
-      this.#prepared = { fresh, change }
+      this.#prepared = { config, change }
       return { urls: change.urls }
     } catch (error) {
       return failureOf(error)
@@ -229,32 +223,17 @@ class ServingThread {
 
   async #commit(): Promise<void> {
     if (this.#prepared === undefined) return
-    const { fresh, change } = this.#prepared
+    const { config, change } = this.#prepared
     this.#prepared = undefined
-    this.#loaded = fresh
-    this.#settings = settingsOf(fresh.config)
+    this.#config.adopt(config)
     await change.commit()
-    const { backends, quotas } = fresh.config
+    const { backends, quotas } = config
     this.#storage!.keep(new Set([...Object.values(backends).map(({ store }) => store), quotas.store]))
   }
 
   async #discard(): Promise<void> {
     await this.#prepared?.change.discard()
     this.#prepared = undefined
-  }
-
-  /** All databases of a configuration, or those with these names. */
-  async #databasesOf(
-    config: Config,
-    { kinds, addresses }: Pick<WorkerInit, 'kinds' | 'addresses'>,
-    names = Object.keys(config.backends),
-  ): Promise<DatabaseOptions[]> {
-    const kindOf = (name: string) => kinds.get(name)!.kind
-    const databases = await databasesOf(config, { kindOf, settings: () => this.#settings, names })
-    return databases.map((database) => {
-      const listen = database.listen && (addresses.get(database.listen) ?? database.listen)
-      return { ...database, ...(listen !== undefined && { listen }) }
-    })
   }
 
   #remoteCells(known: WorkerInit['cells']): ReadonlyMap<string, Cells> {
@@ -285,14 +264,6 @@ function failureOf(error: unknown): WorkerFailure {
   if (!(error instanceof WindowpaneError)) throw error
   const { code, message, remedy } = error
   return { code, message, remedy }
-}
-
-/** The main thread has read the same and found no fault with it. */
-function loadedFrom(given: LoadOptions): LoadedConfig {
-  const loaded = loadConfig(given)
-  if ('problems' in loaded)
-    throw new Error('a thread reads the configuration differently from the main thread')
-  return loaded
 }
 
 if (parentPort !== null) {
