@@ -57,9 +57,14 @@ export class HeldTarget implements StreamTarget {
 
   restart(): boolean {
     if (this.#hasBegun || this.#hasEnded) return false
+    this.drop()
+    return true
+  }
+
+  /** Nothing of what is buffered is for the client. */
+  drop(): void {
     this.#head = undefined
     this.#dropHeld()
-    return true
   }
 
   abort(): void {

@@ -142,7 +142,10 @@ function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Ask
       return held?.hasBegun === true
     },
     delivered: intake.delivered,
-    dropTarget: () => intake.dropTarget(),
+    dropTarget() {
+      held?.drop()
+      intake.dropTarget()
+    },
     cancel: () => intake.cancel(),
   }
 }
