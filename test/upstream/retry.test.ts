@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { until } from '../proxy/client.ts'
 import { oldRange } from '../proxy/setup.ts'
 import { type Database, pass } from './proxy-rig.ts'
-import { health, startTwo } from './two.ts'
+import { counts, health, passMany, startTwo } from './two.ts'
 
 test('a request that may have been carried out is not sent twice, and is no trial', async (t) => {
   const two = await startTwo(t)
@@ -57,6 +57,25 @@ test('an answer that has begun is not requested again', async (t) => {
   assert.equal(reply.broken?.reason, 'database_unreachable')
   assert.equal(two.a.seen.length + two.b.seen.length, 1)
   assert.equal(health(two).filter((healthy) => !healthy).length, 1)
+})
+
+test('a database that a response was not requested from again is tried as soon as any other', async (t) => {
+  const two = await startTwo(t)
+  const usual = two.a.script
+  for (const each of [two.a, two.b]) each.script = (request) => void request.socket.destroy()
+  await pass(two.upstream)
+  assert.deepEqual(health(two), [false, false])
+  await two.clock.advance(1_000)
+  two.a.script = (_request, response) => {
+    response.writeHead(200, { 'Content-Length': '10' })
+    response.write('half', () => response.destroy())
+  }
+  assert.equal((await pass(two.upstream)).broken?.reason, 'database_unreachable')
+  assert.deepEqual(counts(two), [2, 1])
+  for (const each of [two.a, two.b]) each.script = usual
+  await two.clock.advance(60_000)
+  await passMany(two, 2)
+  assert.deepEqual(health(two), [true, true])
 })
 
 test('a silent database is excluded, but another is not queried for a slow query', async (t) => {

@@ -80,13 +80,12 @@ export class RequestJourney implements Journey {
 
   /** The database for the retry, if that does no harm and no byte of the response was forwarded. */
   #next(failed: Endpoint): Choice | undefined {
-    const { isSafe, isProbe = false } = this.#cargo
-    if (!isSafe || this.#isRepeated) return undefined
-    const other = this.#endpoints.other(failed)
+    const { isSafe, isProbe } = this.#cargo
+    const isFree = isSafe && !this.#isRepeated && !isProbe && (!this.#isAnswered || this.#reader!.restart())
+    // Only for a retry: choosing a database may begin its trial.
+    const other = isFree ? this.#endpoints.other(failed) : undefined
     // Without a byte of a response it may be down: that is one query for each request.
-    if (!this.#hasBegun || isProbe) return other
-    const isFree = !this.#isAnswered || this.#reader!.restart()
-    return isFree ? (other ?? { endpoint: failed, isTrial: false }) : undefined
+    return other ?? (isFree && this.#hasBegun ? { endpoint: failed, isTrial: false } : undefined)
   }
 
   /** Another database would most likely need as long: it is not tried. */
