@@ -14,7 +14,6 @@ import { ListeningTarget } from '../testing/listening-target.ts'
 import { seededRandom } from '../testing/random.ts'
 import { Backlog } from './backlog.ts'
 import { Intake } from './intake.ts'
-import { HeldTarget } from './objects/held-target.ts'
 
 const KiB = 1024
 const mostBytes = 3_000 * KiB
@@ -130,16 +129,13 @@ class Scene {
     this.budget = new Budget(told.memory)
     const afterTurn = (action: () => void) => this.#turns.push(action)
     this.backlog = new Backlog({ elapsed: () => 0 }, { maxBytes: told.maxBacklog, afterTurn })
-    const held = told.client === 'held' ? new HeldTarget(this.client) : undefined
     this.intake = new Intake({
       ...{ fetchedAt: 0, budget: this.budget, backlog: this.backlog, maxAnswerBytes: told.maxAnswerBytes },
-      target: this.hasClient ? (held ?? this.client) : undefined,
-      isTransparent: told.isTransparent,
+      target: this.hasClient ? this.client : undefined,
+      ...(told.client === 'held' ? { withheldBytes: 256 * KiB } : { isTransparent: told.isTransparent }),
       termsOf: () => ({ limits: noLimits }),
       newSink: () => new HeavySink(told.responses[this.#attempt]!.isPicky),
-      land: async ({ kind }) => {
-        if (kind === 'unusable') held?.release()
-      },
+      land: async () => {},
     })
     const becomes = (isPaused: boolean, isCancelled = this.#isCancelled) => {
       this.#isPaused = isPaused

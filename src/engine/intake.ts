@@ -31,6 +31,11 @@ export interface IntakeOptions {
   readonly target?: StreamTarget | undefined
   /** The target gets every response, also server errors and undecodable bodies. Otherwise these are withheld. */
   readonly isTransparent?: boolean
+  /**
+   * A response of no more bytes than this is kept from the target: the caller answers with the result. Only a response that is
+   * unusable is given to the target all the same.
+   */
+  readonly withheldBytes?: number
   /** Error statuses that are kept from the target: it is given another answer. */
   readonly strictStatuses?: readonly number[] | undefined
   /** The target is given the end of the response, which is not stored yet. */
@@ -128,15 +133,17 @@ export class Intake implements ResponseHandler, Backlogged {
     if (this.#isSettled) return
     this.#decoder = decoderFor(headers, {
       data: (chunk) => {
-        if (this.#tee.heldBytes > provenBytes) this.#release()
+        this.#releaseLong()
         this.#split(chunk)
       },
       end: () => this.#decoded(),
       undecodable: (detail) => this.#undecodable(detail),
     })
-    if (this.#decoder !== undefined && this.#options.isTransparent !== true) this.#tee.hold()
-    const sink = status === 200 ? this.#options.newSink() : undefined
-    this.#body = new DecodedBody({ ...this.#options, headers, sink })
+    this.#decoder?.on('drain', () => this.#pressure.clear('decoder'))
+    const { isTransparent, withheldBytes, newSink } = this.#options
+    if ((this.#decoder !== undefined && isTransparent !== true) || withheldBytes !== undefined)
+      this.#tee.hold()
+    this.#body = new DecodedBody({ ...this.#options, headers, sink: status === 200 ? newSink() : undefined })
   }
 
   /**
@@ -150,6 +157,7 @@ export class Intake implements ResponseHandler, Backlogged {
   data(chunk: Uint8Array): void {
     const isKeepingUp = this.#tee.write(chunk)
     this.#remaining -= chunk.length
+    if (this.#decoder === undefined) this.#releaseLong()
     // A client with a Content-Length has all of it now. `end` comes later, when the decoder has caught up.
     if (this.#remaining <= 0 && !this.#tee.isHolding) this.#deliver()
     if (!this.#isSettled) this.#keep(chunk)
@@ -202,11 +210,8 @@ export class Intake implements ResponseHandler, Backlogged {
   #keep(chunk: Uint8Array): void {
     if (this.#decoder === undefined) this.#hold(chunk)
     else if (!this.#body!.count(this.#tee.unsent)) this.#giveUp('memory_exhausted', 'before it was decoded')
-    else if (!this.#decoder.write(chunk)) {
-      // Bytes queued in the decoder are in no budget: the database waits.
-      this.#pressure.block('decoder')
-      this.#decoder.once('drain', () => this.#pressure.clear('decoder'))
-    }
+    // Bytes queued in the decoder are in no budget: the database waits.
+    else if (!this.#decoder.write(chunk)) this.#pressure.block('decoder')
   }
 
   /** While a client is given the bytes, splitting them would only delay it. */
@@ -233,18 +238,21 @@ export class Intake implements ResponseHandler, Backlogged {
 
   /** Members go their own way at once; only a client that has a part of the response waits for the rest. */
   #giveUp(reason: ServingReason, detail: string): void {
-    this.#tee.release()
     this.#settle({ kind: 'unusable', reason, detail })
     if (!this.#tee.isOpen) this.#pressure.cancel()
     else if (this.#hasArrived) this.#deliver()
   }
 
-  #release(): void {
+  /** A response that is too long to be kept from its client any longer. */
+  #releaseLong(): void {
+    if (this.#tee.heldBytes <= (this.#options.withheldBytes ?? provenBytes)) return
     this.#tee.release()
     if (this.#remaining <= 0) this.#deliver()
   }
 
   #deliver(): void {
+    // Before there is a result it may still be unusable.
+    if (this.#options.withheldBytes !== undefined && this.#tee.isHolding) return
     if (this.#tee.isOpen && !this.#isSettled) this.#options.onDelivered?.()
     // The target itself counts what its client has not read of a whole response.
     this.#body?.count(0)
@@ -276,11 +284,14 @@ export class Intake implements ResponseHandler, Backlogged {
         ? errorOf({ status: this.#status, headers, body: error })
         : fetchedBy(sink, { headers, trailers }, { fetchedAt: this.#options.fetchedAt, terms: this.#terms! }),
     )
+    this.#deliver()
   }
 
   #settle(result: FetchResult): void {
     if (this.#isSettled) return
     this.#isSettled = true
+    if (result.kind === 'unusable') this.#tee.release()
+    else if (this.#tee.isHolding) this.#tee.drop()
     this.#dropKept()
     const resolve = () => this.#resolve(result)
     this.#options.land(result).then(resolve, resolve)

@@ -53,8 +53,6 @@ export interface StreamTarget {
   /** Calls back once, when everything written so far is on its way. */
   onDrain(resume: () => void): void
   end(): void
-  /** Another response comes in place of this one, from its head on. Returns false where the client has a part of this one. */
-  restart?(): boolean
   /** The answer cannot be completed: the connection is closed, so that the client does not take it for complete. */
   abort(): void
 }

@@ -109,7 +109,7 @@ export class Tee {
 
   /** Another response will come, from its head on. Returns false where the client has a byte of this one, and is not gone. */
   restart(): boolean {
-    if (this.#hasBegun && this.#target !== undefined && this.#target.restart?.() !== true) return false
+    if (this.#hasBegun && this.#target !== undefined) return false
     this.#hasBegun = false
     this.#head = undefined
     this.#dropHeld()

@@ -15,7 +15,6 @@ import {
 import { type AnswerTerms, type Forbidden, termsOf } from '../http/answer-terms.ts'
 import { Intake } from '../intake.ts'
 import type { Client } from '../trip.ts'
-import { HeldTarget } from './held-target.ts'
 import type { WholeCacheOptions, WholeRequest } from './whole-request.ts'
 
 interface WholeFetchOptions extends WholeCacheOptions {
@@ -59,6 +58,9 @@ export const noGrid = gridThrough('point', 1, 0)
 
 /** The share of all memory that one answer may take: one long list must not evict the buckets of many panels. */
 const bodyShare = 1 / 64
+
+/** On the wire; a longer response is given to its client while it arrives. */
+const withheldBytes = 256 * 1024
 
 /** Queries one database, and waits for it: not for long where it was down at the last query. */
 export class WholeFetcher {
@@ -104,7 +106,6 @@ function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Ask
   const { backend, upstream, clock, budget, backlog, maxBodyBytes, onFetch } = options
   const generatedAt = clock.now()
   const sentAt = clock.elapsed()
-  const held = target && new HeldTarget(target)
   const asker = {
     headers: plan.request.headers,
     partition,
@@ -113,7 +114,7 @@ function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Ask
   let terms: AnswerTerms | undefined
   let sink: WholeSink | undefined
   const intake = new Intake({
-    ...{ fetchedAt: generatedAt, budget, backlog, maxAnswerBytes: maxBodyBytes, target: held },
+    ...{ fetchedAt: generatedAt, budget, backlog, maxAnswerBytes: maxBodyBytes, target, withheldBytes },
     termsOf: (headers) => {
       terms = termsOf(headers, asker, generatedAt)
       return terms
@@ -123,8 +124,6 @@ function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Ask
       return sink
     },
     land: async (result) => {
-      // A long answer is the client's as it came; a short one that cannot be kept is, too.
-      if (result.kind === 'unusable') held?.release()
       onFetch?.({ result, intervals: nothing, grid: noGrid, durationMs: clock.elapsed() - sentAt })
     },
   })
@@ -139,13 +138,10 @@ function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Ask
       return { kind: 'answer', body: sink!.body, headers, generatedAt, forbidden, limits, isComplete }
     }),
     get isStreaming() {
-      return held?.hasBegun === true
+      return intake.isStreaming
     },
     delivered: intake.delivered,
-    dropTarget() {
-      held?.drop()
-      intake.dropTarget()
-    },
+    dropTarget: () => intake.dropTarget(),
     cancel: () => intake.cancel(),
   }
 }
