@@ -4,6 +4,7 @@ import test from 'node:test'
 import { EngineRig, storeWith } from '../testing/engine-rig.ts'
 import { ListeningTarget } from '../testing/listening-target.ts'
 import { ladder } from '../ttl/ladder.ts'
+import { Backlog } from './backlog.ts'
 
 /** A rig whose first client has all of its answer, of which nothing is stored before `store` is called. */
 async function setUp(options: ConstructorParameters<typeof EngineRig>[0] = {}) {
@@ -35,6 +36,27 @@ for (const coalescing of [true, false]) {
     assert.deepEqual([answer.kind, missed.outcome, missed.stored], ['streamed', 'miss', true])
   })
 }
+
+test('no request splits the answer of another: it waits for the turn in which that is done', async () => {
+  const turns: (() => void)[] = []
+  const backlog = new Backlog({ elapsed: () => 0 }, { afterTurn: (action) => turns.push(action) })
+  const rig = new EngineRig({ backlog })
+  const target = new ListeningTarget()
+  const first = rig.ask(10_000, undefined, { target })
+  await rig.clock.advance(0)
+  assert.equal(target.ending, 'whole')
+  const again = await rig.begin(10_000)
+  const part = await rig.begin(10)
+  const { outcome } = await rig.explain(10_000)
+  const waits = [again, part].map(({ served }) => served === undefined)
+  assert.deepEqual([turns.length, waits, outcome], [1, [true, true], 'miss'])
+  turns.shift()!()
+  await first
+  await rig.clock.advance(0)
+  assert.ok(again.served?.text === rig.truth(10_000) && part.served?.text === rig.truth(10))
+  assert.deepEqual([again.served.decision.outcome, part.served.decision.outcome], ['hit', 'hit'])
+  assert.equal(rig.database.asked.length, 1)
+})
 
 test('requests for other keys do not wait', async () => {
   const { rig } = await setUp()

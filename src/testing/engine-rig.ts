@@ -34,6 +34,7 @@ type CacheOption =
   | 'coalescing'
   | 'maxStaleMs'
   | 'patienceMs'
+  | 'backlog'
   | 'budget'
   | 'claims'
   | 'upstream'
@@ -131,6 +132,7 @@ export class EngineRig {
       upstream: options.upstream ?? this.database,
       clock,
       budget,
+      backlog: options.backlog,
       maxAnswerBytes: 1 << 20,
       maxStaleMs: options.maxStaleMs ?? 3_600_000,
       patienceMs: options.patienceMs ?? { slow: 10_000, down: 1000 },
