@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ScratchPool } from './scratch.ts'
+import { Budget } from './budget.ts'
+import { ScratchPool, writeOut } from './scratch.ts'
 
 test('a buffer is at least as long as requested, and is reused after its release', () => {
   const pool = new ScratchPool()
@@ -41,3 +42,22 @@ test('a buffer grows with its bytes, and the old one is had again', () => {
   assert.equal(larger.toString('utf8', 0, 10), 'windowpane')
   assert.equal(pool.acquire(5000), buffer)
 })
+
+for (const [what, write] of [
+  ['fails', () => assert.fail('recompose')],
+  ['writes nothing', () => 0],
+] as const) {
+  test(`an answer whose writer ${what} takes no room`, () => {
+    const budget = new Budget(100_000)
+    const scratch = new ScratchPool()
+    const buffer = scratch.acquire(5000)
+    scratch.release(buffer)
+    try {
+      assert.equal(writeOut({ budget, scratch }, 5000, write), undefined)
+    } catch (error) {
+      assert.match(String(error), /recompose/)
+    }
+    assert.equal(budget.used, 0)
+    assert.equal(scratch.acquire(5000), buffer)
+  })
+}

@@ -91,8 +91,11 @@ export function writeOut(
     scratch.release(buffer)
     budget.release(size)
   }
-  const length = write(buffer.subarray(0, room))
-  if (length > 0) return { bytes: buffer.subarray(0, length), release }
-  release()
-  return undefined
+  let length = 0
+  try {
+    length = write(buffer.subarray(0, room))
+  } finally {
+    if (length === 0) release()
+  }
+  return length > 0 ? { bytes: buffer.subarray(0, length), release } : undefined
 }
