@@ -121,7 +121,6 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#tee.drop()
     // A response that is not being kept was for this client alone.
     if (this.#isSettled) this.#pressure.cancel()
-    else this.#pressure.clear('client')
   }
 
   head(status: number, headers: HeaderList): void {
