@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
 import { Transform, type TransformCallback } from 'node:stream'
 import test, { type TestContext } from 'node:test'
-import zlib, { brotliCompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
+import zlib, { brotliCompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
 import { bounded } from '../wait.ts'
 import { ask, header, outcomeOf, rawClient, steady, until } from './client.ts'
 import { bigMatrix, rangePath } from './matrix.ts'
@@ -164,4 +164,48 @@ for (const [target, status] of [
     }
     assert.equal(budget.used, 0)
   })
+}
+
+const asItIs = (body: Buffer) => body
+
+for (const [encoding, pack, unpack] of [
+  ['identity', asItIs, asItIs],
+  ['gzip', gzipSync, gunzipSync],
+  ['deflate', deflateSync, inflateSync],
+] as const) {
+  for (const [target, valid] of [
+    [path, bigMatrix('anna', 100, range.start)],
+    [path, bigMatrix('anna', MiB, range.start)],
+    ['/api/v1/labels', Buffer.from('{"status":"success","data":["anna"]}')],
+  ] as const) {
+    test(`an answer that is no JSON passes, and is not stored: ${encoding}, ${valid.length} bytes of ${target.slice(0, 15)}`, async (t) => {
+      const { url, upstream } = await startBoth(t)
+      const answerWith = (body: Buffer) => {
+        const packed = pack(body)
+        upstream.script = (_request, response) => {
+          response.writeHead(200, { 'Content-Encoding': encoding })
+          response.write(packed.subarray(0, 60), () => void response.end(packed.subarray(60)))
+        }
+      }
+      const accepting = { headers: { 'Accept-Encoding': encoding } }
+      const answered = async () => {
+        const answer = await ask(url, target, accepting)
+        const isPacked = (header(answer, 'content-encoding') ?? 'identity') !== 'identity'
+        return { outcome: outcomeOf(answer), body: isPacked ? unpack(answer.body) : answer.body }
+      }
+      const name = valid.indexOf('anna')
+      answerWith(Buffer.concat([valid.subarray(0, name), Buffer.from('\u0001'), valid.subarray(name)]))
+      for (let i = 0; i < 2; i++) {
+        const { outcome, body } = await answered()
+        assert.deepEqual([outcome, body.length, body[name]], ['miss/absent', valid.length + 1, 1])
+      }
+      assert.equal(upstream.seen.length, 2)
+      answerWith(valid)
+      for (const expected of ['miss/absent', 'hit']) {
+        const { outcome, body } = await answered()
+        assert.equal(outcome, expected)
+        assert.ok(body.equals(valid))
+      }
+    })
+  }
 }
