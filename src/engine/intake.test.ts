@@ -29,10 +29,10 @@ function setUp(options: Partial<IntakeOptions> = {}) {
     end: () => ({ panes: [], storable: true }),
   }
   const budget = new Budget(256 * MiB)
+  const backlog = new Backlog({ elapsed: () => 0 }, { afterTurn: (action) => turns.push(action) })
   let isPaused = false
   const intake = new Intake({
-    ...{ fetchedAt: 0, newSink: () => sink, budget, maxAnswerBytes: 64 * MiB, target },
-    backlog: new Backlog({ elapsed: () => 0 }, { afterTurn: (action) => turns.push(action) }),
+    ...{ fetchedAt: 0, newSink: () => sink, budget, backlog, maxAnswerBytes: 64 * MiB, target },
     termsOf: () => ({ limits: noLimits }),
     onDelivered: () => void told.push('delivered'),
     land: async ({ kind }) => void told.push(kind),
@@ -56,7 +56,17 @@ function setUp(options: Partial<IntakeOptions> = {}) {
     },
   }
   const arrive = (bytes: number) => intake.data(Buffer.alloc(bytes))
-  return { intake, target, budget, call, turns, runTurns, arrive, told: () => told.splice(0).join(' ') }
+  return {
+    intake,
+    target,
+    budget,
+    backlog,
+    call,
+    turns,
+    runTurns,
+    arrive,
+    told: () => told.splice(0).join(' '),
+  }
 }
 
 test('a client has all of a large response before any of it is split', () => {
@@ -144,13 +154,13 @@ test('once nothing is kept the client sets the pace', () => {
 })
 
 test('what a client has not read counts until it has all of a response that is not kept', async () => {
-  const { intake, target, budget, arrive } = setUp({ maxAnswerBytes: 50 * KiB })
+  const { intake, target, budget, backlog, arrive } = setUp({ maxAnswerBytes: 50 * KiB })
   intake.head(200, [])
   target.unsent = 60 * KiB
   target.write = () => false
   target.onDrain = () => {}
   arrive(60 * KiB)
-  intake.splitNext()
+  backlog.finish()
   assert.equal((await intake.result).kind, 'unusable')
   assert.equal(budget.used, 60 * KiB)
   intake.end([])
@@ -160,7 +170,7 @@ test('what a client has not read counts until it has all of a response that is n
 
 test('what a client has not read of a whole response is counted by the client alone', async () => {
   const budget = new Budget(100 * KiB)
-  const { intake, target, arrive } = setUp({ budget })
+  const { intake, target, backlog, arrive } = setUp({ budget })
   target.unsent = 60 * KiB
   let isCounted = false
   target.end = () => {
@@ -168,7 +178,7 @@ test('what a client has not read of a whole response is counted by the client al
   }
   intake.head(200, [])
   arrive(60 * KiB)
-  intake.splitNext()
+  backlog.finish()
   assert.equal(budget.used, 60 * KiB)
   arrive(KiB)
   intake.end([])

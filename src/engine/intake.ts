@@ -10,13 +10,14 @@ import type { EpochMs } from '../core/clock.ts'
 import type { ServingReason } from '../core/decision.ts'
 import { headerOf } from '../core/headers.ts'
 import { BackPressure } from './back-pressure.ts'
-import type { Backlog, Backlogged } from './backlog.ts'
+import type { Backlog } from './backlog.ts'
 import { DecodedBody } from './decoded-body.ts'
 import { decoderFor } from './decoder.ts'
 import { errorOf, type FetchResult, fetchedBy } from './fetch.ts'
 import type { AnswerTerms } from './http/answer-terms.ts'
 import type { Broken, ResponseHandler, StreamTarget, UpstreamCall } from './ports.ts'
 import { Tee } from './tee.ts'
+import { Unsplit } from './unsplit.ts'
 
 export interface IntakeOptions {
   readonly fetchedAt: EpochMs
@@ -49,17 +50,14 @@ export interface IntakeOptions {
  * to be broken, the client can still be given another answer.
  */
 const provenBytes = 16 * 1024
-/** A response this short is split as soon as it has arrived: putting it off would cost more. */
-const shortBytes = 64 * 1024
-/** Of one response, not split yet: a request that waits for it to be stored waits for so much at most. */
-const mostHeld = 2 * 1024 * 1024
 
-export class Intake implements ResponseHandler, Backlogged {
+export class Intake implements ResponseHandler {
   /** The result for every member of the flight. */
   readonly result: Promise<FetchResult>
   readonly #options: IntakeOptions
   readonly #tee: Tee
   readonly #pressure = new BackPressure()
+  readonly #unsplit: Unsplit
   #resolve!: (result: FetchResult) => void
   #status = 0
   #headers: HeaderList = []
@@ -67,9 +65,6 @@ export class Intake implements ResponseHandler, Backlogged {
   #decoder: Transform | undefined
   #body: DecodedBody | undefined
   #terms: AnswerTerms | undefined
-  /** Bytes that have arrived and are not split yet. */
-  #pieces: Uint8Array[] = []
-  #heldBytes = 0
   /** Wire bytes still to come, where the response has a Content-Length. */
   #remaining = Number.POSITIVE_INFINITY
   #hasArrived = false
@@ -78,6 +73,14 @@ export class Intake implements ResponseHandler, Backlogged {
   constructor(options: IntakeOptions) {
     this.#options = options
     this.#tee = new Tee(options.target)
+    this.#unsplit = new Unsplit({
+      backlog: options.backlog,
+      split: (piece) => {
+        this.#split(piece)
+        this.#endIfSplit()
+      },
+      proceed: () => this.#pressure.clear('backlog'),
+    })
     void this.#tee.finished.then(() => this.#body?.count(0))
     this.result = new Promise((resolve) => {
       this.#resolve = resolve
@@ -173,8 +176,7 @@ export class Intake implements ResponseHandler, Backlogged {
     if (this.#decoder === undefined || this.#options.isTransparent === true) this.#deliver()
     if (this.#isSettled) return
     this.#decoder?.end()
-    if (this.#heldBytes > shortBytes) this.#options.backlog.due(this)
-    else while (this.isHolding) this.splitNext()
+    this.#unsplit.end()
     this.#endIfSplit()
   }
 
@@ -190,36 +192,12 @@ export class Intake implements ResponseHandler, Backlogged {
     return true
   }
 
-  get isHolding(): boolean {
-    return this.#pieces.length > 0
-  }
-
-  splitNext(): void {
-    const piece = this.#pieces.shift()!
-    this.#heldBytes -= piece.length
-    this.#options.backlog.release(piece.length, this)
-    this.#split(piece)
-    this.#endIfSplit()
-  }
-
-  proceed(): void {
-    this.#pressure.clear('backlog')
-  }
-
   #keep(chunk: Uint8Array): void {
-    if (this.#decoder === undefined) this.#hold(chunk)
-    else if (!this.#body!.count(this.#tee.unsent)) this.#giveUp('memory_exhausted', 'before it was decoded')
+    if (this.#decoder === undefined) {
+      if (!this.#unsplit.add(chunk, !this.#tee.isOpen)) this.#pressure.block('backlog')
+    } else if (!this.#body!.count(this.#tee.unsent)) this.#giveUp('memory_exhausted', 'before it was decoded')
     // Bytes queued in the decoder are in no budget: the database waits.
     else if (!this.#decoder.write(chunk)) this.#pressure.block('decoder')
-  }
-
-  /** While a client is given the bytes, splitting them would only delay it. */
-  #hold(chunk: Uint8Array): void {
-    const { backlog } = this.#options
-    this.#pieces.push(chunk)
-    this.#heldBytes += chunk.length
-    if (!backlog.hold(chunk.length, this)) this.#pressure.block('backlog')
-    if (!this.#tee.isOpen || this.#heldBytes > mostHeld) backlog.due(this)
   }
 
   #split(chunk: Uint8Array): void {
@@ -274,7 +252,7 @@ export class Intake implements ResponseHandler, Backlogged {
   }
 
   #endIfSplit(): void {
-    const isSplit = this.#hasArrived && this.#decoder === undefined && !this.isHolding
+    const isSplit = this.#hasArrived && this.#decoder === undefined && !this.#unsplit.isHolding
     if (!isSplit || this.#isSettled) return
     const [headers, trailers] = [this.#headers, this.#trailers]
     const { sink, error } = this.#body!
@@ -300,9 +278,7 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#body?.drop(this.#tee.unsent)
     this.#decoder?.destroy()
     this.#decoder = undefined
-    this.#pieces = []
-    this.#options.backlog.release(this.#heldBytes, this)
-    this.#heldBytes = 0
+    this.#unsplit.drop()
     this.#pressure.clear('decoder')
     this.#pressure.clear('backlog')
   }
