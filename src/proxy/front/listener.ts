@@ -158,11 +158,10 @@ const arrived = { complete: true }
 
 /** Puts a shortcut in front of node:http's reader; undefined where that cannot be done. */
 function shortcutOf(socket: Socket, options: ShortcutOptions): Shortcut | undefined {
-  const httpReader = replaceHttpReader(socket, (bytes) => shortcut?.receive(bytes))
+  const receive = (bytes: Buffer) => shortcut?.receive(bytes)
+  const httpReader = replaceHttpReader(socket, receive, () => shortcut?.ended())
   const shortcut = httpReader && new Shortcut(socket, options, httpReader)
   if (shortcut === undefined) return undefined
-  // Before node:http, which looks then whether something is left unfinished.
-  socket.prependListener('end', () => shortcut.ended())
   socket.once('close', () => shortcut.closed())
   return shortcut
 }
