@@ -76,10 +76,10 @@ export async function startWorkerPool({
       },
       parts: {
         ...{ budget, garbage },
-        listeners: (inside) =>
+        listeners: (internals) =>
           poolListeners(
             pool,
-            () => pool.start(inside, memory!),
+            () => pool.start(internals, memory!),
             () => staged,
           ),
         figures: (backend) => pool.figures(backend),

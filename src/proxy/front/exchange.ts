@@ -42,7 +42,7 @@ export interface Reply {
   end(chunk?: Uint8Array): unknown
   destroy(): unknown
   once(event: 'close' | 'drain', listener: () => void): unknown
-  /** Sends head and body in one go. Returns false where the long way has to be gone. */
+  /** Sends head and body in one go. Returns false where node:http has to send them. */
   sendWhole?(status: number, headers: SentHeaders, body: WholeBody): boolean
 }
 

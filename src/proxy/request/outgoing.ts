@@ -14,11 +14,11 @@ import type { PackOptions } from '../compression/pack-answer.ts'
 import type { Asked, Reply } from '../front/exchange.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
 import { sendWhole } from '../front/send-whole.ts'
-import { type Patience, StallWatch } from '../front/stall.ts'
+import { type StallOptions, StallWatch } from '../front/stall.ts'
 import type { Ticket } from '../quotas/ticket.ts'
 import { type MemoryOptions, ReplyMemory } from './reply-memory.ts'
 
-export interface OutgoingOptions extends Patience, PackOptions, MemoryOptions {
+export interface OutgoingOptions extends StallOptions, PackOptions, MemoryOptions {
   readonly via: string
   /** Decides at its beginning whether a request is traced. */
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
