@@ -1,4 +1,4 @@
-/** Several workers behind one main thread, from the configuration; or none, where one thread is to do everything. */
+/** Starts the worker threads that a configuration asks for; none where one thread serves everything. */
 import { createServer } from 'node:net'
 import type { Config } from '../config/schema.ts'
 import { Budget } from '../core/budget.ts'

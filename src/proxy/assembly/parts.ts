@@ -12,7 +12,7 @@ import type { ShadowLog } from '../../engine/shadow/log.ts'
 import type { LimitTarget } from '../../limits/registry-rows.ts'
 import type { PieceMaker } from '../compression/pieces-maker.ts'
 import type { Mode } from '../request/settings.ts'
-import type { EvidenceRows, LearningHooks } from './backend-learning.ts'
+import type { LearnerEvidence, LearningHooks } from './backend-learning.ts'
 import type { BackendRuntime, BackendRuntimeFigures } from './backend-runtime.ts'
 import type { Listeners } from './listeners.ts'
 import type { Storage } from './tiers.ts'
@@ -50,7 +50,7 @@ export interface KnownDatabase {
   readonly flavour: Flavour
   readonly vouched: Vouched | undefined
   /** The evidence of other threads about it so far. */
-  readonly evidence: EvidenceRows
+  readonly evidence: LearnerEvidence
 }
 
 /** Called on changes; a promise is awaited before the change counts as made. */
