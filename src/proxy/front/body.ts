@@ -29,9 +29,9 @@ class Gatherer {
   #length = 0
   #isOver = false
 
-  constructor(limits: BodyLimits, told: (body: Body) => void) {
+  constructor(limits: BodyLimits, onBody: (body: Body) => void) {
     this.#limits = limits
-    this.#onBody = told
+    this.#onBody = onBody
     this.#arrival = limits.arrivals?.begin(() => this.#deliver('no room'))
   }
 
@@ -73,8 +73,8 @@ export class GatheredMessage extends TappedMessage implements Asked {
   #gatherer: Gatherer | undefined
 
   /** Synchronous where the body is already there: most bodies come with their heads. */
-  gather(limits: BodyLimits, told: (body: Body) => void): void {
-    this.#gatherer = new Gatherer(limits, told)
+  gather(limits: BodyLimits, onBody: (body: Body) => void): void {
+    this.#gatherer = new Gatherer(limits, onBody)
     this.tapBody((chunk) => this.#receive(chunk))
   }
 
@@ -101,8 +101,8 @@ export class GatheredMessage extends TappedMessage implements Asked {
 
 /** Gathers its body as a stream. */
 export class StreamedMessage extends IncomingMessage implements Asked {
-  gather(limits: BodyLimits, told: (body: Body) => void): void {
-    gatherStream(this, new Gatherer(limits, told))
+  gather(limits: BodyLimits, onBody: (body: Body) => void): void {
+    gatherStream(this, new Gatherer(limits, onBody))
   }
 
   get unread(): this {
@@ -141,10 +141,10 @@ export type ForwardBody = Buffer | Readable | 'no room' | 'gone'
 export function smallBodyOf(
   message: Readable & Pick<Asked, 'headers'>,
   { hold, arrivals }: Pick<BodyLimits, 'hold' | 'arrivals'>,
-  told: (body: ForwardBody) => void,
+  onBody: (body: ForwardBody) => void,
 ): void {
   if (Number(message.headers['content-length'] ?? 0) > maxSmallBodyBytes) {
-    told(message)
+    onBody(message)
     return
   }
   const chunks: Buffer[] = []
@@ -153,7 +153,7 @@ export function smallBodyOf(
   const deliver = (body: ForwardBody) => {
     isDelivered = true
     message.off('data', receive).off('end', end).off('close', gone)
-    told(body)
+    onBody(body)
   }
   const arrival = arrivals?.begin(() => (isDelivered ? message.destroy() : deliver('no room')))
   const receive = (chunk: Buffer) => {

@@ -21,7 +21,7 @@ export interface Asked {
   /** Whether all of it, body included, has arrived. */
   readonly complete: boolean
   /** Reports the body, or its failure, once. */
-  gather(limits: BodyLimits, told: (body: Body) => void): void
+  gather(limits: BodyLimits, onBody: (body: Body) => void): void
   /** The body, for callers that forward it unread. */
   readonly unread: (Readable & Pick<Asked, 'headers'>) | Uint8Array
 }

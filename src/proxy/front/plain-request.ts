@@ -56,9 +56,9 @@ export class PlainRequest implements Asked {
     this.size = bytes.end
   }
 
-  gather({ maxBytes, hold }: BodyLimits, told: (body: Body) => void): void {
-    if (this.#body.length > maxBytes) told('too long')
-    else told(hold(this.#body.length) ? this.#body : 'no room')
+  gather({ maxBytes, hold }: BodyLimits, onBody: (body: Body) => void): void {
+    if (this.#body.length > maxBytes) onBody('too long')
+    else onBody(hold(this.#body.length) ? this.#body : 'no room')
   }
 }
 

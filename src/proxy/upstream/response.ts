@@ -146,7 +146,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
       const patienceMs = isSent ? idleTimeoutMs : Math.max(idleTimeoutMs, leastUnsentMs)
       const idle = this.#controller?.paused ? 0 : clock.elapsed() - this.#lastActivity
       if (idle < patienceMs) this.#watch(Math.min(patienceMs - idle, idleTimeoutMs))
-      // A query that got no connection has told nothing about the database.
+      // A query without a connection shows nothing about the database.
       else if (!isSent) this.fail({ reason: 'queue_full', detail: `not sent within ${patienceMs} ms` })
       else {
         attempts.timedOut()
