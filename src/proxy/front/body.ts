@@ -7,7 +7,7 @@ import { noBytes } from '../../core/bytes.ts'
 import { IncomingMessage } from '../../core/node-http.ts'
 import { TappedMessage } from '../../core/runtime.ts'
 import type { Arrival, Arrivals } from './arrivals.ts'
-import type { Asked } from './exchange.ts'
+import type { ClientRequest } from './exchange.ts'
 
 export interface BodyLimits {
   readonly maxBytes: number
@@ -66,10 +66,10 @@ class Gatherer {
 }
 
 /** A request as node:http has read it. One whose body is not gathered is the stream that it always was. */
-export type HttpRequest = IncomingMessage & Asked
+export type HttpRequest = IncomingMessage & ClientRequest
 
 /** Gathers its body where node:http hands it over. */
-export class GatheredMessage extends TappedMessage implements Asked {
+export class GatheredMessage extends TappedMessage implements ClientRequest {
   #gatherer: Gatherer | undefined
 
   /** Synchronous where the body is already there: most bodies come with their heads. */
@@ -100,7 +100,7 @@ export class GatheredMessage extends TappedMessage implements Asked {
 }
 
 /** Gathers its body as a stream. */
-export class StreamedMessage extends IncomingMessage implements Asked {
+export class StreamedMessage extends IncomingMessage implements ClientRequest {
   gather(limits: BodyLimits, onBody: (body: Body) => void): void {
     gatherStream(this, new Gatherer(limits, onBody))
   }
@@ -139,7 +139,7 @@ export type ForwardBody = Buffer | Readable | 'no room' | 'gone'
  * otherwise as the stream that it came as.
  */
 export function smallBodyOf(
-  message: Readable & Pick<Asked, 'headers'>,
+  message: Readable & Pick<ClientRequest, 'headers'>,
   { hold, arrivals }: Pick<BodyLimits, 'hold' | 'arrivals'>,
   onBody: (body: ForwardBody) => void,
 ): void {
@@ -180,7 +180,7 @@ export function smallBodyOf(
   message.on('data', receive).on('end', end).on('close', gone)
 }
 
-export function hasBody({ headers }: Pick<Asked, 'headers'>): boolean {
+export function hasBody({ headers }: Pick<ClientRequest, 'headers'>): boolean {
   const length = headers['content-length']
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }

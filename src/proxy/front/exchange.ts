@@ -9,7 +9,7 @@ import type { HeaderList } from '../../backends/backend.ts'
 import type { Body, BodyLimits } from './body.ts'
 import type { ShortBody } from './send-buffer.ts'
 
-export interface Asked {
+export interface ClientRequest {
   readonly method?: string | undefined
   /** The target; the router removes the prefix of a route from it. */
   url?: string | undefined
@@ -23,7 +23,7 @@ export interface Asked {
   /** Reports the body, or its failure, once. */
   gather(limits: BodyLimits, onBody: (body: Body) => void): void
   /** The body, for callers that forward it unread. */
-  readonly unread: (Readable & Pick<Asked, 'headers'>) | Uint8Array
+  readonly unread: (Readable & Pick<ClientRequest, 'headers'>) | Uint8Array
 }
 
 /** The used part of node:http's own response, which is one. */

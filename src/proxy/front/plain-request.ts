@@ -8,7 +8,7 @@ import type { HeaderList } from '../../backends/backend.ts'
 import { Memo } from '../../core/memo.ts'
 import { requestHeaders } from '../../engine/http/headers.ts'
 import type { Body, BodyLimits } from './body.ts'
-import type { Asked } from './exchange.ts'
+import type { ClientRequest } from './exchange.ts'
 
 /** The lines after the first one. Clients send the same ones again and again: they are read once, shared, and so frozen. */
 interface PlainHead {
@@ -33,7 +33,7 @@ interface BodyBytes {
 /** `partial`: the beginning of a head that may be plain. `long`: of one that is longer than heads are read here. */
 export type PlainRead = PlainRequest | 'partial' | 'long' | 'other'
 
-export class PlainRequest implements Asked {
+export class PlainRequest implements ClientRequest {
   readonly method: 'GET' | 'POST'
   url: string
   readonly rawHeaders: HeaderList

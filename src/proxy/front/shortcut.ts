@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../core/clock.ts'
 import type { Arrival } from './arrivals.ts'
-import type { Asked, Reply } from './exchange.ts'
+import type { ClientRequest, Reply } from './exchange.ts'
 import type { HeadTurns } from './head-turns.ts'
 import { PlainReply, type ReplyConnection } from './plain-reply.ts'
 import { maxPartialBytes, readPlain } from './plain-request.ts'
@@ -16,7 +16,7 @@ export interface ShortcutOptions {
   readonly clock: Clock
   readonly maxHeaderBytes: number
   /** Takes a request that was read here; without it none is. */
-  readonly begin: ((request: Asked, reply: Reply) => void) | undefined
+  readonly begin: ((request: ClientRequest, reply: Reply) => void) | undefined
   /** Counts the received bytes of an incomplete request. */
   readonly arrival: Arrival
   readonly headTurns: HeadTurns
