@@ -87,7 +87,7 @@ export async function startWorkerPool({
         hooks: {
           onMarks: (store, marks) => pool.broadcast({ is: 'marks', store, marks }),
           onVouched: (backend, vouched) => pool.broadcast({ is: 'vouched', backend, vouched }),
-          onLearned: (backend, event) => pool.tellLearned([{ backend, event }]),
+          onLearned: (backend, event) => pool.sendLearned([{ backend, event }]),
           onEvidence: (backend, change) => void pool.broadcast({ is: 'evidence', backend, change }),
           onMode: (backend, mode) => pool.broadcast({ is: 'mode', backend, mode }),
           onLimits: (target) => pool.broadcast({ is: 'limits', target }),

@@ -59,7 +59,7 @@ export class WorkerInbox {
   }
 
   /** Observations of the main thread or of one worker are evidence for all other workers. */
-  tellLearned(events: readonly NamedEvent[], from?: WorkerHandle): void {
+  sendLearned(events: readonly NamedEvent[], from?: WorkerHandle): void {
     if (events.length === 0) return
     for (const worker of this.#options.workers.values())
       if (worker !== from) worker.send({ kind: 'learned', events })
@@ -114,7 +114,7 @@ export class WorkerInbox {
     for (const { backend, event } of events) this.#runtimeOf(backend)?.learning.apply(event)
     for (const [backend, count] of dropped) this.#runtimeOf(backend)?.learning.noteDropped(count)
     from.send({ kind: 'learned-taken' })
-    this.tellLearned(events, from)
+    this.sendLearned(events, from)
   }
 
   /** Forwards one worker's detection of a database, so that the others need not query it. */

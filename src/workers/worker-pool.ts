@@ -143,8 +143,8 @@ export class WorkerPool {
   }
 
   /** Observations of the main thread are evidence for all workers. */
-  tellLearned(events: readonly NamedEvent[]): void {
-    this.#inbox?.tellLearned(events)
+  sendLearned(events: readonly NamedEvent[]): void {
+    this.#inbox?.sendLearned(events)
   }
 
   sample(backend: string, order: SamplingOrder): Promise<Sampled | NotSampled> {

@@ -177,14 +177,14 @@ export class HttpUpstream implements Upstream {
     this.#begin(
       new Endpoints([endpoint], true),
       { ...request, patienceMs, isProbe: true, slot: 'probe' },
-      deaf,
+      ignored,
     )
   }
 }
 
 const maxProbeMs = 5_000
 const authorization = new Set(['authorization'])
-const deaf: ResponseHandler = { head() {}, data() {}, end() {}, failed() {} }
+const ignored: ResponseHandler = { head() {}, data() {}, end() {}, failed() {} }
 
 const slotOf = ({ body }: ForwardRequest): SlotKind => (body instanceof Readable ? 'upload' : 'forward')
 
