@@ -82,8 +82,10 @@ function membersOf(parent: string, shared: string) {
   const refused = from.flatMap((folder) =>
     apart.flatMap((other) => {
       const up = relative(folder, 'src')
+      const straight = importOf(folder, `${other}/index.ts`)
       const roundabout: Import = [folder, `${up}/${relative('src', other)}/index.ts`]
-      return `${folder}/`.startsWith(`${other}/`) ? [] : [importOf(folder, `${other}/index.ts`), roundabout]
+      const dotted: Import = [folder, `./${straight[1]}`]
+      return `${folder}/`.startsWith(`${other}/`) ? [] : [straight, roundabout, dotted]
     }),
   )
   return {
@@ -152,6 +154,16 @@ for (const [parent, { allowed, refused }] of Object.entries(members)) {
     assert.deepEqual(allowed.filter(isForbidden), [])
   })
 }
+
+test('types are imported by statements: the lint does not read `import(…).Type`', () => {
+  const sources = globSync('src/**/*.ts', { cwd: root }).filter((path) => !path.endsWith('.test.ts'))
+  const inPlace = /(?:typeof import\(|\bimport\('\.[^']*'\)[.[])/
+  assert.ok(inPlace.test("type A = import('../a.ts').A"))
+  assert.deepEqual(
+    sources.filter((path) => inPlace.test(readFileSync(join(root, path), 'utf8'))),
+    [],
+  )
+})
 
 test('a boundary inside another one, which it replaces, begins with all of it', () => {
   const groups = new Map(

@@ -10,7 +10,7 @@ import { systemClock } from '../../src/core/clock.ts'
 import { startDruidFixture } from '../../test/druid/fixture.ts'
 import { isUnavailable } from '../../test/servers/availability.ts'
 import { sumMetric } from '../../test/servers/metrics-text.ts'
-import { freePorts } from '../../test/servers/process.ts'
+import { freePort } from '../../test/servers/ports.ts'
 import { startNode } from '../node-process.ts'
 import { fill, shapeOfDashboard, windowMs } from './charts.ts'
 import { type Relay, startRelay } from './relay.ts'
@@ -46,7 +46,7 @@ async function part(relay: Relay, url: string, endOf: Ends): Promise<Part> {
 }
 
 async function proxied(relay: Relay, endOf: Ends, edges = 'exact'): Promise<ProxiedPart> {
-  const admin = `127.0.0.1:${(await freePorts(1))[0]}`
+  const admin = `127.0.0.1:${await freePort()}`
   const proxy = await startNode('0,1', [
     'src/cli/main.ts',
     relay.url,

@@ -5,10 +5,10 @@ import {
   type Colour,
   counted,
   fitted,
-  type Look,
   oneLine,
   painter,
   shorten,
+  type TextStyle,
   tableLines,
   texts,
 } from './text.ts'
@@ -37,10 +37,10 @@ const verdictColours: Readonly<Record<string, Colour>> = { safe: 'green', wait: 
 export const isCompared = ({ mode, comparisons }: ShadowBackend): boolean =>
   /\bshadow\b/.test(mode) || comparisons > 0
 
-export function reportLines(backends: readonly ShadowBackend[], look: Look): string[] {
+export function reportLines(backends: readonly ShadowBackend[], style: TextStyle): string[] {
   const lines = backends.flatMap((backend, i) => [
     ...(i === 0 ? [] : ['']),
-    ...(isCompared(backend) ? backendLines(backend, look) : [idleLine(backend)]),
+    ...(isCompared(backend) ? backendLines(backend, style) : [idleLine(backend)]),
   ])
   return backends.some(isCompared) ? lines : [...lines, 'Begin with: windowpane mode <backend> shadow']
 }
@@ -48,8 +48,8 @@ export function reportLines(backends: readonly ShadowBackend[], look: Look): str
 const idleLine = ({ backend, mode }: ShadowBackend): string =>
   `${oneLine(backend)}: mode ${mode}; nothing was compared.`
 
-function backendLines(report: ShadowBackend, look: Look): string[] {
-  const paint = painter(look)
+function backendLines(report: ShadowBackend, style: TextStyle): string[] {
+  const paint = painter(style)
   const { backend, mode, since, verdict, comparisons, equal, explained, unexplained } = report
   const causes = countsOf(report.causes)
   const skipped = countsOf(report.skipped)
@@ -62,7 +62,7 @@ function backendLines(report: ShadowBackend, look: Look): string[] {
     ...(causes === '' ? [] : [`  causes: ${causes}`]),
     ...(skipped === '' ? [] : [`  not compared: ${skipped}`]),
     ...(wouldBe === '' ? [] : [`  would have been: ${wouldBe}`]),
-    ...(report.mismatches ?? []).flatMap((mismatch) => ['', ...mismatchLines(mismatch, look)]),
+    ...(report.mismatches ?? []).flatMap((mismatch) => ['', ...mismatchLines(mismatch, style)]),
   ]
 }
 
@@ -78,7 +78,7 @@ const countsOf = (counts: Readonly<Record<string, number>> = {}): string =>
     .map(([name, count]) => `${count} ${name}`)
     .join(', ')
 
-export function mismatchLines(mismatch: ShadowMismatch, look: Look): string[] {
+export function mismatchLines(mismatch: ShadowMismatch, style: TextStyle): string[] {
   const { id, at, backend, text, window, cause, sentence, buckets = [] } = mismatch
   const lines = [
     `mismatch ${oneLine(String(id))} at ${at}, ${oneLine(backend)}: ${oneLine(cause)}`,
@@ -87,7 +87,7 @@ export function mismatchLines(mismatch: ShadowMismatch, look: Look): string[] {
     `  ${oneLine(sentence)}`,
     ...(buckets.length === 0 ? [] : bucketLines(buckets)),
   ]
-  return fitted(lines, look)
+  return fitted(lines, style)
 }
 
 const stepText = (step: number | string | undefined): string =>

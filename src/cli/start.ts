@@ -22,9 +22,9 @@ import { type RunningWorkerPool, startWorkerPool } from '../workers/main-thread.
 import { workersOf } from '../workers/shares.ts'
 import { openAdmin } from './admin.ts'
 import { type Arrived, type ArrivedDatabase, arrivalLines, placeOf } from './arrival.ts'
-import { tameCollector } from './collections.ts'
 import type { CommandIo } from './command.ts'
 import { configFileName, type ReadConfig, readConfig } from './config-file.ts'
+import { tuneGarbageCollection } from './gc-tuning.ts'
 import { InForce } from './in-force.ts'
 import { LifeLog } from './life-log.ts'
 import { logFormatOf } from './log-format.ts'
@@ -60,7 +60,7 @@ export async function start(first: ReadConfig, split: SplitArguments, io: Comman
   inForce.kinds = kinds
   const kindOf = (name: string) => inForce.kinds.get(name)!.kind
   pool = await startWorkerPool({ served: { config, kinds, given: first.given }, telemetry })
-  if (config.runtime.gcTuning) tameCollector(config.limits.memoryBytes, pool !== undefined)
+  if (config.runtime.gcTuning) tuneGarbageCollection(config.limits.memoryBytes, pool !== undefined)
   // Where workers serve the requests, they trace them too.
   if (pool === undefined) traces = openTraces(config, telemetry)
   server = await startServer({

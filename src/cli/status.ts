@@ -9,7 +9,7 @@ import {
   type StoreStatus,
   type UpstreamStatus,
 } from './proxy-identity.ts'
-import { bytesText, counted, type Look, oneLine, painter, secondsText } from './text.ts'
+import { bytesText, counted, oneLine, painter, secondsText, type TextStyle } from './text.ts'
 
 const words = {
   name: 'status',
@@ -30,9 +30,9 @@ async function run(given: Given, io: CommandIo): Promise<number> {
   return exitCode.ok
 }
 
-function statusLines(status: ProxyStatus, look: Look): string[] {
+function statusLines(status: ProxyStatus, style: TextStyle): string[] {
   const { memory, stores = [], backends = [] } = status
-  const paint = painter(look)
+  const paint = painter(style)
   const line = (isGood: boolean, text: string) =>
     isGood ? `  ${oneLine(text)}` : paint(`! ${oneLine(text)}`, 'red')
   return [

@@ -17,7 +17,7 @@ export interface TailRequest {
   readonly ms: { readonly total: number }
 }
 
-type Look = Pick<CommandIo, 'terminal' | 'hasUtf8'>
+type TextStyle = Pick<CommandIo, 'terminal' | 'hasUtf8'>
 
 const barWidth = 20
 const signs = {
@@ -25,9 +25,9 @@ const signs = {
   ascii: { cache: '#', origin: '+', missing: '.' },
 } as const
 
-export function tailLine(request: TailRequest, look: Look): string {
+export function tailLine(request: TailRequest, style: TextStyle): string {
   const { at, backend, outcome, reason, shape, window, asked = 0, ms } = request
-  const paint = painter(look)
+  const paint = painter(style)
   const what = oneLine(reason === undefined ? outcome : `${outcome}/${reason}`)
   const buckets =
     window === undefined ? '' : `${window.buckets - Math.min(asked, window.buckets)}/${window.buckets}`
@@ -35,11 +35,11 @@ export function tailLine(request: TailRequest, look: Look): string {
     at.slice(11, 23),
     oneLine(backend),
     paint(what.padEnd(16), outcomeColours[outcome] ?? 'grey'),
-    barOf(request, look),
+    barOf(request, style),
     buckets.padStart(11),
     `${ms.total.toFixed(1)} ms`.padStart(10),
   ].join(' ')
-  const width = look.terminal?.columns()
+  const width = style.terminal?.columns()
   const painted = head.length - plainLength(head)
   const note = request.unstored === undefined ? '' : `(unstored: ${oneLine(request.unstored)}) `
   const text = `${head} ${note}${shapeText(shape)}`
@@ -50,7 +50,7 @@ const plainLength = (text: string): number =>
   text.replaceAll(new RegExp(`${'\u001b'}\\[\\d+m`, 'g'), '').length
 
 /** The window from left to right; whatever was fetched, however little, is at least one cell. */
-function barOf({ window, runs = [] }: TailRequest, { hasUtf8, terminal }: Look): string {
+function barOf({ window, runs = [] }: TailRequest, { hasUtf8, terminal }: TextStyle): string {
   if (window === undefined || runs.length === 0) return ' '.repeat(barWidth)
   const sign = hasUtf8 && terminal !== undefined ? signs.drawn : signs.ascii
   const [from, to] = [Date.parse(window.from), Date.parse(window.to)]

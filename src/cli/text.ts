@@ -11,13 +11,13 @@ export const withoutControls = (text: string): string => text.replaceAll(/[^\P{C
 export type Paint = (text: string, colour: Colour) => string
 
 /** Where the output goes. */
-export type Look = Pick<CommandIo, 'terminal'>
+export type TextStyle = Pick<CommandIo, 'terminal'>
 
-export const painter = ({ terminal }: Look): Paint =>
+export const painter = ({ terminal }: TextStyle): Paint =>
   terminal?.hasColour === true ? painted : (text) => text
 
 /** Lines that fit the terminal, where there is one. */
-export const fitted = (lines: readonly string[], { terminal }: Look): string[] =>
+export const fitted = (lines: readonly string[], { terminal }: TextStyle): string[] =>
   lines.map((line) => shorten(line, terminal?.columns() ?? Number.POSITIVE_INFINITY))
 
 /** Colours mean one thing everywhere: blue is cached, yellow fetched, grey passed on, violet refused, red broken. */

@@ -9,12 +9,12 @@ import {
   bytesText,
   counted,
   fitted,
-  type Look,
   numbers,
   oneLine,
   painter,
   percent,
   secondsText,
+  type TextStyle,
   tableLines,
   texts,
 } from './text.ts'
@@ -40,16 +40,16 @@ const columns = [
 const askedColumns = [...numbers('asked', 'took', 'of requests'), ...texts('why', 'shape')]
 
 /** At most so many rows of the table; lines fit the terminal. */
-export function topLines(picture: TopPicture, look: Look, mostRows: number): string[] {
+export function topLines(picture: TopPicture, style: TextStyle, mostRows: number): string[] {
   const { by, shapes } = picture
   const shown = (by === 'asked' ? shapes.filter(({ asked }) => asked > 0) : shapes).slice(0, mostRows)
   const rows = shown.map(by === 'asked' ? askedRow : shapeRow)
-  const [head = '', ...lines] = fitted(tableLines(by === 'asked' ? askedColumns : columns, rows), look)
+  const [head = '', ...lines] = fitted(tableLines(by === 'asked' ? askedColumns : columns, rows), style)
   return [
-    ...fitted([summaryOf(picture), ...fleetLines(picture)], look),
+    ...fitted([summaryOf(picture), ...fleetLines(picture)], style),
     orders[by].title,
     '',
-    painter(look)(head, 'bold'),
+    painter(style)(head, 'bold'),
     ...lines,
     ...(shown.length === 0 ? ['no requests yet'] : []),
   ]

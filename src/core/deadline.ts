@@ -1,4 +1,4 @@
-/** Waiting no longer than agreed. */
+/** Limits how long a pending result is waited for. */
 import type { Clock } from './clock.ts'
 
 /** Resolves as `pending` does, or rejects when it has not after `timeoutMs`. A value that is there already is returned. */

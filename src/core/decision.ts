@@ -97,7 +97,7 @@ export const servingReasons = {
   },
   incomplete_data: {
     meaning:
-      'the database refused the request for the missing part, which wants all of the data or none: the request was passed on as it came',
+      'the database refused the request for the missing part, which accepts no incomplete data: the client’s own request was forwarded',
     remedy: 'Look whether all stores of the database answer; where they do, the query itself fails.',
   },
   answer_too_large: {

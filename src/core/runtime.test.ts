@@ -45,18 +45,26 @@ test("node:http's reader is the only data listener; it emits the request before 
   const server = createServer(anything)
   const order: string[] = []
   server.on('request', ({ url }) => order.push(`request ${url}`))
+  server.on('clientError', (_, socket) => {
+    order.push('left unfinished')
+    socket.destroy()
+  })
   server.on('connection', (socket) => {
-    const httpReader = replaceHttpReader(socket, (bytes) => {
+    const read = (bytes: Buffer) => {
       order.push('bytes')
       httpReader!(bytes)
       order.push('read')
-    })
+    }
+    const httpReader = replaceHttpReader(socket, read, () => order.push('ended'))
     assert.ok(httpReader)
   })
   const client = await clientOf(t, server)
   client.write('GET /a HTTP/1.1\r\nHost: h\r\n\r\n')
   await once(client, 'data')
-  assert.deepEqual(order, ['bytes', 'request /a', 'read'])
+  assert.deepEqual(order.splice(0), ['bytes', 'request /a', 'read'])
+  client.end('GET /b HTTP/1.1\r\n')
+  await once(client, 'close')
+  assert.deepEqual(order, ['bytes', 'read', 'ended', 'left unfinished'])
 })
 
 test('a socket with other listeners is left alone', async (t) => {
@@ -64,7 +72,8 @@ test('a socket with other listeners is left alone', async (t) => {
   const replaced: unknown[] = []
   server.on('connection', (socket) => {
     socket.on('data', () => {})
-    replaced.push(replaceHttpReader(socket, () => assert.fail('it is not read here')))
+    const notHere = () => assert.fail('it is not read here')
+    replaced.push(replaceHttpReader(socket, notHere, notHere))
   })
   const client = await clientOf(t, server)
   client.write('GET /a HTTP/1.1\r\nHost: h\r\n\r\n')
@@ -215,7 +224,7 @@ test('buffers are freed before a collection of them returns', () => {
 
 test('no other file relies on internals', () => {
   const internals =
-    /\b_handle\b|\b_closed\b|setFlagsFromString|runInNewContext|process\.binding|\.listeners\('data'\)|\.on(?:ce)?\('socket'/
+    /\b_handle\b|\b_closed\b|(?<!super)\._[a-z]|setFlagsFromString|runInNewContext|process\.binding|isteners?\('(?:data|end)'|\.on(?:ce)?\('socket'/
   const root = join(import.meta.dirname, '..')
   const files = globSync('**/*.ts', { cwd: root }).filter((path) => !path.startsWith(join('core', 'runtime')))
   const found = files.filter((path) => internals.test(readFileSync(join(root, path), 'utf8')))

@@ -25,13 +25,9 @@ export const switchDescriptions = {
 export type RuntimeSwitches = Readonly<Record<keyof typeof switchDescriptions, boolean>>
 
 const allSwitches = (isOn: boolean): RuntimeSwitches =>
-  Object.freeze({
-    shortcut: isOn,
-    pushedBodies: isOn,
-    writeQueue: isOn,
-    gcTuning: isOn,
-    gcOnDemand: isOn,
-  })
+  Object.freeze(
+    Object.fromEntries(Object.keys(switchDescriptions).map((name) => [name, isOn])) as RuntimeSwitches,
+  )
 
 export const allOn: RuntimeSwitches = allSwitches(true)
 export const allOff: RuntimeSwitches = allSwitches(false)
@@ -39,16 +35,19 @@ export const allOff: RuntimeSwitches = allSwitches(false)
 /**
  * Puts `read` in the place of node:http's own reader, which is the only `data` listener of a new connection. Returns that
  * reader, which emits `request` before it returns; undefined, and nothing is changed, where the listeners are not as expected.
+ * `ended` is called when the client sends no more, before node:http checks whether a request is left unfinished.
  */
 export function replaceHttpReader(
   socket: Socket,
   read: (bytes: Buffer) => void,
+  ended: () => void,
 ): ((bytes: Buffer) => void) | undefined {
   const [httpReader, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[]
   if (httpReader === undefined || others.length > 0) return undefined
   // A second listener also makes node:http stop reading from the socket's handle directly.
   socket.on('data', read)
   socket.off('data', httpReader)
+  socket.prependListener('end', ended)
   return (bytes) => httpReader.call(socket, bytes)
 }
 

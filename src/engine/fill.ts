@@ -1,4 +1,4 @@
-/** Gets gaps from flights under way, by a flight of its own, or both. */
+/** Fills the gaps of a request: from flights in progress, by a flight of its own, or both. */
 import { BoundedMap } from '../core/bounded-map.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { countOf, type Intervals, nothing, subtractAll, uniteAll } from '../core/interval.ts'

@@ -15,12 +15,12 @@ async function newRig(options?: RigOptions): Promise<EngineRig> {
 /** The fetched cells, per query, since the last call. */
 const askedCells = (rig: EngineRig): number[] => rig.database.asked.splice(0).map((query) => query.cells)
 
-const isTrue = ({ text }: Served, truth: string): void => assert.equal(text, truth)
+const assertTrue = ({ text }: Served, truth: string): void => assert.equal(text, truth)
 
 test('a first request fetches everything, a second at once nothing', async () => {
   const rig = await newRig()
   const first = await rig.ask(180)
-  isTrue(first, rig.truth(180))
+  assertTrue(first, rig.truth(180))
   const { outcome, reason, buckets, asked, stored, upstreamStatus } = first.decision
   assert.deepEqual(
     { outcome, reason, buckets, asked, stored, upstreamStatus },
@@ -28,7 +28,7 @@ test('a first request fetches everything, a second at once nothing', async () =>
   )
   await rig.clock.advance(2000)
   const second = await rig.ask(180)
-  isTrue(second, rig.truth(180))
+  assertTrue(second, rig.truth(180))
   assert.deepEqual(
     [second.decision.outcome, second.decision.ageSeconds, second.decision.ttlSeconds],
     ['hit', 2, 3],
@@ -45,10 +45,10 @@ test('a rolling window fetches only its tail', async () => {
   await rig.ask(180)
   await rig.clock.advance(10_000)
   const look = await rig.ask(180)
-  isTrue(look, rig.truth(180))
+  assertTrue(look, rig.truth(180))
   assert.deepEqual([look.decision.outcome, look.decision.reason], ['partial', 'expired'])
   await rig.clock.advance(minuteMs)
-  isTrue(await rig.ask(180), rig.truth(180))
+  assertTrue(await rig.ask(180), rig.truth(180))
   // Ten seconds outdate the open cell and three more; the minute that follows two more, and brings a new cell.
   assert.deepEqual(askedCells(rig), [180, 4, 7])
 })
@@ -57,7 +57,7 @@ test('panning left fetches only the head', async () => {
   const rig = await newRig()
   const to = rig.openCell - 1440 * minuteMs
   await rig.ask(60, to)
-  isTrue(await rig.ask(60, to - 10 * minuteMs), rig.truth(60, to - 10 * minuteMs))
+  assertTrue(await rig.ask(60, to - 10 * minuteMs), rig.truth(60, to - 10 * minuteMs))
   assert.deepEqual(rig.database.asked[1], {
     at: rig.clock.now(),
     from: to - 70 * minuteMs,
@@ -70,14 +70,14 @@ test('zooming out fetches only the head where the suffix is settled', async () =
   const rig = await newRig()
   const to = rig.openCell - 60 * minuteMs
   await rig.ask(60, to)
-  isTrue(await rig.ask(180, to), rig.truth(180, to))
+  assertTrue(await rig.ask(180, to), rig.truth(180, to))
   assert.deepEqual(askedCells(rig), [60, 120])
 })
 
 test('a fresh suffix that is not settled is fetched with the head', async () => {
   const rig = await newRig()
   await rig.ask(60)
-  isTrue(await rig.ask(100), rig.truth(100))
+  assertTrue(await rig.ask(100), rig.truth(100))
   assert.deepEqual(askedCells(rig), [60, 100])
 })
 
@@ -86,7 +86,7 @@ test('a hole in the middle is fetched up to the settled suffix', async () => {
   const to = rig.openCell - 60 * minuteMs
   await rig.ask(20, to)
   await rig.ask(20, to - 50 * minuteMs)
-  isTrue(await rig.ask(70, to), rig.truth(70, to))
+  assertTrue(await rig.ask(70, to), rig.truth(70, to))
   assert.deepEqual(askedCells(rig), [20, 20, 30])
 })
 
@@ -103,7 +103,7 @@ test('empty cells between others are known to be empty', async () => {
   await rig.ask(30, to)
   const again = await rig.ask(30, to)
   assert.equal(again.decision.outcome, 'hit')
-  isTrue(again, rig.truth(30, to))
+  assertTrue(again, rig.truth(30, to))
 })
 
 test('where that is off, empty cells at the end are stored only once they are settled', async () => {
@@ -112,10 +112,10 @@ test('where that is off, empty cells at the end are stored only once they are se
   // No data from seven minutes ago on, and one hole before.
   lastCell = rig.openCell - 7 * minuteMs
   await rig.ask(60)
-  isTrue(await rig.ask(60), rig.truth(60))
+  assertTrue(await rig.ask(60), rig.truth(60))
   lastCell = rig.openCell
   const late = await rig.ask(60)
-  isTrue(late, rig.truth(60))
+  assertTrue(late, rig.truth(60))
   assert.ok(late.text.includes(`[${rig.openCell},1]`))
   assert.deepEqual(askedCells(rig), [60, 7, 7])
 })
@@ -150,7 +150,7 @@ test('buckets fetched in the future count as absent', async () => {
   rig.clock.jump(rig.clock.now() - 10_000)
   const look = await rig.ask(60, to)
   assert.deepEqual([look.decision.outcome, look.decision.reason], ['miss', 'absent'])
-  isTrue(look, rig.truth(60, to))
+  assertTrue(look, rig.truth(60, to))
   await rig.clock.advance(10_000)
   assert.equal((await rig.ask(60, to)).decision.outcome, 'hit')
 })
@@ -189,7 +189,7 @@ test('a store that cannot be written: the request is answered', async () => {
   for (const write of [broken, () => Promise.reject(new Error('broken'))]) {
     const rig = await newRig(failing({ write }))
     const look = await rig.ask(10)
-    isTrue(look, rig.truth(10))
+    assertTrue(look, rig.truth(10))
     assert.equal(look.decision.stored, false)
   }
 })
@@ -197,8 +197,8 @@ test('a store that cannot be written: the request is answered', async () => {
 test('an answer that forbids storing is not stored', async () => {
   const rig = await newRig()
   rig.database.headers = ['cache-control', 'private, No-Store']
-  isTrue(await rig.ask(10), rig.truth(10))
-  isTrue(await rig.ask(10), rig.truth(10))
+  assertTrue(await rig.ask(10), rig.truth(10))
+  assertTrue(await rig.ask(10), rig.truth(10))
   assert.deepEqual(askedCells(rig), [10, 10])
 })
 
@@ -208,7 +208,7 @@ test('an answer that cannot be cut is not stored, and the client gets the databa
   const { answer } = await rig.ask(10)
   assert.deepEqual([answer.kind, answer.kind === 'forward' && answer.reason], ['forward', 'unusable_answer'])
   rig.database.failure = undefined
-  isTrue(await rig.ask(10), rig.truth(10))
+  assertTrue(await rig.ask(10), rig.truth(10))
 })
 
 test('a refusal of the database is passed on and leaves nothing behind', async () => {
@@ -227,7 +227,7 @@ test('viewers at the same moment cause one query, however late its answer is', a
   rig.database.lagMs = 8000
   const looks = await Promise.all(Array.from({ length: 50 }, () => rig.begin(180)))
   await rig.clock.advance(8000)
-  for (const look of looks) isTrue(look.served!, rig.truth(180))
+  for (const look of looks) assertTrue(look.served!, rig.truth(180))
   assert.deepEqual(askedCells(rig), [180])
 })
 
@@ -241,7 +241,7 @@ test('viewers at the turn of a minute cause the load of one viewer', async () =>
   await rig.clock.advance(600)
   const looks = await Promise.all(Array.from({ length: 10 }, () => rig.begin(180)))
   await rig.clock.advance(1000)
-  for (const look of looks) isTrue(look.served!, rig.truth(180))
+  for (const look of looks) assertTrue(look.served!, rig.truth(180))
   assert.ok(rig.database.asked.length <= 2, `${rig.database.asked.length} queries`)
 })
 
@@ -257,7 +257,7 @@ test('viewers who find a flight for the end of their gap cause the load of one v
   await rig.clock.advance(500)
   const looks = await Promise.all(Array.from({ length: 10 }, () => rig.begin(180)))
   await rig.clock.advance(1000)
-  for (const look of looks) isTrue(look.served!, rig.truth(180))
+  for (const look of looks) assertTrue(look.served!, rig.truth(180))
   assert.equal(rig.database.asked[0]!.cells, 1)
   assert.ok(rig.database.asked.length <= 2, `${rig.database.asked.length} queries`)
 })

@@ -28,7 +28,7 @@ import { Refresher } from './learning/refresh.ts'
 import { Sampling } from './learning/sampling.ts'
 import { coverParts } from './parts.ts'
 import { Shadow, type ShadowRequest } from './shadow/shadow.ts'
-import { newestOf, partsOf, readRuns, see, withOneFrame } from './stored.ts'
+import { newestOf, noteSighting, partsOf, readRuns, withOneFrame } from './stored.ts'
 import { type Answer, type CacheRequest, type IntervalCacheOptions, policyOver, type Trip } from './trip.ts'
 import { vouchedOver } from './witness.ts'
 
@@ -131,7 +131,7 @@ export class IntervalCache {
     const { plan, identity } = request
     if (plan.exceptions !== undefined) decision.exceptions = plan.exceptions
     const key = this.#keys.keyOf(plan.shape, plan.grid, identity)
-    see(this.#options.store, key)
+    noteSighting(this.#options.store, key)
     const policy = policyOver(this.#options, request, key)
     const maxStaleMs = request.maxStaleMs ?? this.#options.maxStaleMs
     const { learns } = request.policy ?? this.#options.policy

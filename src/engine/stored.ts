@@ -7,7 +7,7 @@ import { haveSameFrame } from '../core/pane-join.ts'
 import type { Found, Store } from '../stores/store.ts'
 
 /** One request is one sighting of its shape, however often it reads. A store that fails here fails to read, too. */
-export function see(store: Store, key: Key): void {
+export function noteSighting(store: Store, key: Key): void {
   try {
     store.seen?.(key)
   } catch {}

@@ -11,7 +11,7 @@ export const breakerStates = ['closed', 'open', 'half_open'] as const
 export type BreakerState = (typeof breakerStates)[number]
 
 /** Leave to run one operation. `settle` is called once with whether it succeeded; calling it again does nothing. */
-export interface Admission {
+export interface StoreAdmission {
   settle(isOk: boolean): void
 }
 
@@ -63,7 +63,7 @@ export class Breaker {
   }
 
   /** Undefined where no operation may be sent to the store now. */
-  admit(): Admission | undefined {
+  admit(): StoreAdmission | undefined {
     if (!this.isAdmitting) return undefined
     this.#isProbing = this.#state === 'half_open'
     const period = this.#period

@@ -1,4 +1,4 @@
-/** Several workers behind one main thread, from the configuration; or none, where one thread is to do everything. */
+/** Starts the worker threads that a configuration asks for; none where one thread serves everything. */
 import { createServer } from 'node:net'
 import type { Config } from '../config/schema.ts'
 import { Budget } from '../core/budget.ts'
@@ -76,10 +76,10 @@ export async function startWorkerPool({
       },
       parts: {
         ...{ budget, garbage },
-        listeners: (inside) =>
+        listeners: (internals) =>
           poolListeners(
             pool,
-            () => pool.start(inside, memory!),
+            () => pool.start(internals, memory!),
             () => staged,
           ),
         figures: (backend) => pool.figures(backend),
@@ -87,7 +87,7 @@ export async function startWorkerPool({
         hooks: {
           onMarks: (store, marks) => pool.broadcast({ is: 'marks', store, marks }),
           onVouched: (backend, vouched) => pool.broadcast({ is: 'vouched', backend, vouched }),
-          onLearned: (backend, event) => pool.tellLearned([{ backend, event }]),
+          onLearned: (backend, event) => pool.sendLearned([{ backend, event }]),
           onEvidence: (backend, change) => void pool.broadcast({ is: 'evidence', backend, change }),
           onMode: (backend, mode) => pool.broadcast({ is: 'mode', backend, mode }),
           onLimits: (target) => pool.broadcast({ is: 'limits', target }),

@@ -62,8 +62,6 @@ export class RemotePieceMaker implements PieceMaker {
   }
 
   close(): void {
-    const waiting = [...this.#waiting.values()]
-    this.#waiting.clear()
-    for (const deliver of waiting) deliver(undefined)
+    for (const ask of [...this.#waiting.keys()]) this.receive({ kind: 'pieces-made', ask, blocks: undefined })
   }
 }

@@ -1,6 +1,6 @@
 /** The messages of worker threads to the main thread: each is passed to the part that it is for. */
 import type { BackendRuntime } from '../proxy/assembly/backend-runtime.ts'
-import type { Inside } from '../proxy/assembly/parts.ts'
+import type { ServerInternals } from '../proxy/assembly/parts.ts'
 import type { StoreParts } from '../proxy/assembly/tiers.ts'
 import { ThreadMaker } from '../proxy/compression/pieces-maker.ts'
 import type { Store } from '../stores/store.ts'
@@ -15,7 +15,7 @@ import type { WorkerHandle, WorkerMessage } from './worker-handle.ts'
 import type { WorkerPoolOptions } from './worker-pool.ts'
 
 export interface WorkerInboxOptions extends Pick<WorkerPoolOptions, 'telemetry' | 'onBytes' | 'relieve'> {
-  readonly inside: () => Inside
+  readonly internals: () => ServerInternals
   readonly memory: Store
   /** By thread, as they are started and end. */
   readonly workers: ReadonlyMap<number, WorkerHandle>
@@ -28,9 +28,9 @@ export class WorkerInbox {
   readonly #pieceMaker = new ThreadMaker()
 
   constructor(options: WorkerInboxOptions) {
-    const { memory, onBytes, inside } = options
+    const { memory, onBytes, internals } = options
     this.#options = options
-    this.#directory = new Directory({ memory, storeOf: (name) => inside().storage.of(name), onBytes })
+    this.#directory = new Directory({ memory, storeOf: (name) => internals().storage.of(name), onBytes })
     this.#claims = new ClaimTable({
       send: (thread, message) => this.#sendTo(thread, message),
       isNews: (key, seen) => this.#directory.isNews(key, seen),
@@ -59,7 +59,7 @@ export class WorkerInbox {
   }
 
   /** Observations of the main thread or of one worker are evidence for all other workers. */
-  tellLearned(events: readonly NamedEvent[], from?: WorkerHandle): void {
+  sendLearned(events: readonly NamedEvent[], from?: WorkerHandle): void {
     if (events.length === 0) return
     for (const worker of this.#options.workers.values())
       if (worker !== from) worker.send({ kind: 'learned', events })
@@ -91,7 +91,7 @@ export class WorkerInbox {
         telemetry.log.change(message.topic, message.state, message.fields)
         break
       case 'shadow':
-        this.#options.inside().shadowLog[message.call](...(message.given as [never, never]))
+        this.#options.internals().shadowLog[message.call](...(message.given as [never, never]))
         break
       case 'figures':
         worker.figures = message.figures
@@ -114,7 +114,7 @@ export class WorkerInbox {
     for (const { backend, event } of events) this.#runtimeOf(backend)?.learning.apply(event)
     for (const [backend, count] of dropped) this.#runtimeOf(backend)?.learning.noteDropped(count)
     from.send({ kind: 'learned-taken' })
-    this.tellLearned(events, from)
+    this.sendLearned(events, from)
   }
 
   /** Forwards one worker's detection of a database, so that the others need not query it. */
@@ -126,7 +126,7 @@ export class WorkerInbox {
   }
 
   #runtimeOf(backend: string): BackendRuntime | undefined {
-    return this.#options.inside().backendRuntimes.find(({ name }) => name === backend)
+    return this.#options.internals().backendRuntimes.find(({ name }) => name === backend)
   }
 
   #sendTo(threadId: number, message: ToWorker, moved: readonly ArrayBuffer[] = []): void {
@@ -134,7 +134,7 @@ export class WorkerInbox {
   }
 
   #partsOf(store: string): StoreParts {
-    const { storage } = this.#options.inside()
+    const { storage } = this.#options.internals()
     return storage.partsOf(storage.of(store))
   }
 }

@@ -1,11 +1,11 @@
 /** Collects the state that a worker starts with from the server of the main thread. */
-import type { Inside } from '../proxy/assembly/parts.ts'
+import type { ServerInternals } from '../proxy/assembly/parts.ts'
 import type { KnownCells } from './cells.ts'
 import type { WorkerInit } from './messages.ts'
 
 type ServerState = Pick<WorkerInit, 'via' | 'farStores' | 'cells' | 'marks' | 'modes' | 'known'>
 
-export function serverStateOf({ storage, backendRuntimes, via }: Inside): ServerState {
+export function serverStateOf({ storage, backendRuntimes, via }: ServerInternals): ServerState {
   const { names } = storage
   const partsOf = (store: string) => storage.partsOf(storage.of(store))
   const overridden = backendRuntimes.filter(({ modes }) => modes.state.isOverridden)

@@ -11,7 +11,7 @@ import type { Clock } from '../core/clock.ts'
 import type { NotSampled, Sampled, SamplingOrder } from '../engine/learning/sampling.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { PreparedChange } from '../proxy/assembly/listeners.ts'
-import type { Inside } from '../proxy/assembly/parts.ts'
+import type { ServerInternals } from '../proxy/assembly/parts.ts'
 import type { Store } from '../stores/store.ts'
 import type { ThreadFigures } from '../telemetry/process-figures.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -52,7 +52,7 @@ export class WorkerPool {
   readonly #urls = new Map<string, string>()
   #served: ServedConfig
   readonly #backoff = new RestartBackoff()
-  #inside!: () => Inside
+  #internals!: () => ServerInternals
   #inbox!: WorkerInbox
   /** Timers do not keep the process alive; an open port does, while every worker waits to be started again. */
   readonly #keepAlive = new MessageChannel().port1
@@ -65,9 +65,9 @@ export class WorkerPool {
   }
 
   /** The first alone: it finds out which port is taken where any will do. */
-  async start(inside: () => Inside, memory: Store): Promise<void> {
-    this.#inside = inside
-    this.#inbox = new WorkerInbox({ ...this.#options, inside, memory, workers: this.#workers })
+  async start(internals: () => ServerInternals, memory: Store): Promise<void> {
+    this.#internals = internals
+    this.#inbox = new WorkerInbox({ ...this.#options, internals, memory, workers: this.#workers })
     try {
       this.#noteUrls(await this.#spawn(1))
       await Promise.all(Array.from({ length: this.#options.workers - 1 }, (_, i) => this.#spawn(i + 2)))
@@ -124,7 +124,7 @@ export class WorkerPool {
     { given, kinds, config }: ServedConfig,
     urls: ReadonlyMap<string, string>,
   ): WorkerCommand & { is: 'prepare' } {
-    const { farStores, cells, marks, known } = serverStateOf(this.#inside())
+    const { farStores, cells, marks, known } = serverStateOf(this.#internals())
     const { added, changed } = backendChanges(this.#served.config, config)
     const opened = new Map([...known].filter(([name]) => added.includes(name) || changed.includes(name)))
     const addresses = addressesOf(new Map([...this.#urls, ...urls]))
@@ -143,8 +143,8 @@ export class WorkerPool {
   }
 
   /** Observations of the main thread are evidence for all workers. */
-  tellLearned(events: readonly NamedEvent[]): void {
-    this.#inbox?.tellLearned(events)
+  sendLearned(events: readonly NamedEvent[]): void {
+    this.#inbox?.sendLearned(events)
   }
 
   sample(backend: string, order: SamplingOrder): Promise<Sampled | NotSampled> {
@@ -199,7 +199,7 @@ export class WorkerPool {
     const { workers, meter } = this.#options
     const { kinds, given } = this.#served
     const addresses = addressesOf(this.#urls)
-    return { place, workers, kinds, given, addresses, meter, ...serverStateOf(this.#inside()) }
+    return { place, workers, kinds, given, addresses, meter, ...serverStateOf(this.#internals()) }
   }
 
   /** Releases its memory, lets its waiters continue, and starts a replacement. */

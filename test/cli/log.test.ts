@@ -8,6 +8,7 @@ import { version } from '../../src/version.ts'
 import { ask, askPlainly } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { json, type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
+import { freePort } from '../servers/ports.ts'
 import { eventually } from '../wait.ts'
 import { adminAddress, type Child, readyAddress, startCommand } from './child.ts'
 
@@ -126,21 +127,21 @@ test('as text, a line has its time, level, message and fields', async (t) => {
 })
 
 test('a database that cannot be reached is one warning, at the start and for all clients', async (t) => {
-  const upstream = await startScriptedUpstream(t)
-  await upstream.close()
-  const child = startCommand(t, [upstream.url, '--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0'])
+  const port = await freePort()
+  const database = `http://127.0.0.1:${port}/`
+  const child = startCommand(t, [database, '--listen=127.0.0.1:0', '--admin.listen=127.0.0.1:0'])
   const url = await readyAddress(child)
   const admin = await adminAddress(child)
   const warnings = () => linesOf(child).filter(({ level }) => level === 'warn')
   const [warning] = warnings()
   assert.equal(warning!.message, 'database main: cannot be reached')
   assert.match(warning!['detail'] as string, /ECONNREFUSED/)
-  assert.equal(warning!['url'], `${upstream.url}/`)
+  assert.equal(warning!['url'], database)
   assert.equal((await askPlainly(admin, '/-/ready')).status, 503)
   assert.match(child.out(), /^windowpane \S+ is listening: .*; assuming Prometheus, .*; not ready: /)
   for (let i = 0; i < 3; i++) assert.equal((await ask(url, path)).status, 502)
   assert.equal(warnings().length, 1)
-  await startScriptedUpstream(t, upstream.port)
+  await startScriptedUpstream(t, port)
   const ready = async () => (await askPlainly(admin, '/-/ready')).status
   await eventually(ready, (status) => status === 200)
   await child.says(/"message":"database main: answers"/, 'err')

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { usageOf } from '../../src/cli/command.ts'
 import { allWords, helpOf } from '../../src/cli/commands.ts'
+import { freePort } from '../servers/ports.ts'
 import { runToEnd } from './child.ts'
 import { refusal, startFakeAdmin, talkingTo } from './fake-admin.ts'
 
@@ -85,10 +86,9 @@ const asking = [
 ]
 
 test('no admin listener: a sentence, a remedy, 3', async (t) => {
-  const gone = await startFakeAdmin(t, {})
-  await gone.close()
+  const admin = `http://127.0.0.1:${await freePort()}`
   for (const argv of asking) {
-    const { code, out, err } = await runToEnd(t, [...argv, '--admin', gone.url])
+    const { code, out, err } = await runToEnd(t, [...argv, '--admin', admin])
     assert.deepEqual([code, out], [3, ''], argv.join(' '))
     assert.match(
       err,

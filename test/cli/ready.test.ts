@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { askPlainly } from '../proxy/client.ts'
 import { json, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
+import { freePort } from '../servers/ports.ts'
 import { eventually } from '../wait.ts'
 import { adminAddress, startCommand } from './child.ts'
 
@@ -17,11 +18,10 @@ async function startBefore(t: TestContext, upstream: string): Promise<() => Prom
 }
 
 test('a database that comes up later is noticed without a query of a client', async (t) => {
-  const gone = await startScriptedUpstream(t)
-  await gone.close()
-  const ready = await startBefore(t, gone.url)
+  const port = await freePort()
+  const ready = await startBefore(t, `http://127.0.0.1:${port}`)
   assert.match(await ready(), /^503 not ready: main: not reached: /)
-  const upstream = await startScriptedUpstream(t, gone.port)
+  const upstream = await startScriptedUpstream(t, port)
   const last = await eventually(ready, (reply) => reply.startsWith('200'))
   assert.deepEqual([last, upstream.seen.length], ['200 ready\n', 0])
 })

@@ -1,6 +1,7 @@
 /** A database whose answers, and their time, the test controls. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { freePort } from '../servers/ports.ts'
 import { buildInfo, matrixOf, type Range } from './matrix.ts'
 
 export interface Asked {
@@ -38,7 +39,8 @@ export class ScriptedUpstream {
 
   static async start(): Promise<ScriptedUpstream> {
     const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const port = await freePort()
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
     return new ScriptedUpstream(server)
   }
 

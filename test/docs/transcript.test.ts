@@ -2,25 +2,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { requireServer, startFixture } from '../data/fixture.ts'
+import { freePorts } from '../servers/ports.ts'
 import { bounded } from '../wait.ts'
 import { masked, stepsIn } from './transcript.ts'
 
 const main = join(import.meta.dirname, '../../src/cli/main.ts')
-
-/** Below the range of ephemeral ports: no other program takes it before it is used. */
-async function freePort(from: number): Promise<number> {
-  const server = createServer()
-  const isFree = await new Promise<boolean>((resolve) => {
-    server.once('error', () => resolve(false))
-    server.listen(from, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
-  return isFree ? from : freePort(from + 1)
-}
 
 test('the first hour goes as the page says', async (t) => {
   const fixture = requireServer(t, await startFixture())
@@ -32,11 +22,11 @@ test('the first hour goes as the page says', async (t) => {
   await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`)
   await chmod(program, 0o755)
   // The usual ports may be in use on this machine.
-  const first = 20_000 + (process.pid % 40) * 200
+  const [proxy, admin] = await freePorts(2)
   const ports: readonly (readonly [string, string])[] = [
     ['127.0.0.1:9090', new URL(fixture.url).host],
-    ['127.0.0.1:9191', `127.0.0.1:${await freePort(first)}`],
-    ['127.0.0.1:9192', `127.0.0.1:${await freePort(first + 100)}`],
+    ['127.0.0.1:9191', `127.0.0.1:${proxy}`],
+    ['127.0.0.1:9192', `127.0.0.1:${admin}`],
   ]
   const here = (text: string) => ports.reduce((result, [shown, used]) => result.replaceAll(shown, used), text)
   const shown = (text: string) =>

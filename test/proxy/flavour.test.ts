@@ -9,6 +9,7 @@ import { defaultLimits } from '../../src/proxy/limits.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 import { ladder } from '../../src/ttl/ladder.ts'
+import { freePort } from '../servers/ports.ts'
 import { ask, outcomeOf, statusOf, until } from './client.ts'
 import { rangePath } from './matrix.ts'
 import {
@@ -195,14 +196,13 @@ test('a database that was replaced by another is noticed', async (t) => {
 })
 
 test('unreachable at the start, reachable later: cached without a restart', async (t) => {
-  const first = await startScriptedUpstream(t)
-  await first.close()
-  const { url, clock, windowpane } = await startStand(t, { upstream: first.url })
+  const port = await freePort()
+  const { url, clock, windowpane } = await startStand(t, { upstream: `http://127.0.0.1:${port}` })
   assert.equal(windowpane.flavour.isKnown, false)
   const unreachable = await ask(url, path)
   assert.equal(unreachable.status, 502)
   assert.equal(outcomeOf(unreachable), 'error/database_unreachable')
-  await startScriptedUpstream(t, first.port)
+  await startScriptedUpstream(t, port)
   await clock.advance(1000)
   await ask(url, path)
   await until(() => windowpane.flavour.isKnown)

@@ -3,8 +3,8 @@
  * another script, range queries with a small matrix; every request is kept for the test to look at.
  */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { freePort } from '../servers/ports.ts'
 import { matrixFor } from './matrix.ts'
 
 export interface Seen {
@@ -52,7 +52,7 @@ export function json(status: number, value: unknown): RequestListener {
   }
 }
 
-export async function startScriptedUpstream(t: TestContext, port = 0): Promise<ScriptedUpstream> {
+export async function startScriptedUpstream(t: TestContext, port?: number): Promise<ScriptedUpstream> {
   const waiting: ((seen: Seen) => void)[] = []
   const server = createServer({ keepAliveTimeout: 60_000, maxHeaderSize: 2 ** 20 }, (request, response) => {
     const seen = observe(request, response)
@@ -65,8 +65,9 @@ export async function startScriptedUpstream(t: TestContext, port = 0): Promise<S
     for (const resolve of waiting.splice(0)) resolve(seen)
     upstream.script(request, response)
   })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  const bound = (server.address() as AddressInfo).port
+  // Where a test closes it, the port must refuse connections from then on.
+  const bound = port ?? (await freePort())
+  await new Promise<void>((resolve) => server.listen(bound, '127.0.0.1', resolve))
   const upstream: ScriptedUpstream = {
     url: `http://127.0.0.1:${bound}`,
     port: bound,

@@ -4,7 +4,7 @@ import test, { type TestContext } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { garbageCollector } from '../../src/core/runtime.ts'
 import { startServer } from '../../src/proxy/assembly/server.ts'
-import type { Asked, Reply } from '../../src/proxy/front/exchange.ts'
+import type { ClientRequest, Reply } from '../../src/proxy/front/exchange.ts'
 import { type Listener, openListener } from '../../src/proxy/front/listener.ts'
 import { defaultLimits } from '../../src/proxy/limits.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
@@ -16,7 +16,7 @@ import { NOW } from './setup.ts'
 
 const collectGarbage = garbageCollector()
 
-type Answer = (request: Asked, reply: Reply) => void
+type Answer = (request: ClientRequest, reply: Reply) => void
 
 async function open(t: TestContext, answer: Answer): Promise<Listener & { readonly clock: FakeClock }> {
   const clock = fakeClock(NOW)

@@ -228,17 +228,17 @@ for (const [isOn, answered] of [
 
 test('a header that cannot be sent is refused as node:http refuses it, and splits no answer', async () => {
   const socket = { cork() {}, uncork() {}, write: () => assert.fail('nothing is written') }
-  const way = { socket, clock: fakeClock(NOW), longWay: () => undefined }
-  const reply = new PlainReply(way as unknown as ConstructorParameters<typeof PlainReply>[0])
+  const connection = { socket, clock: fakeClock(NOW), nodeResponse: () => undefined }
+  const reply = new PlainReply(connection as unknown as ConstructorParameters<typeof PlainReply>[0])
   for (const value of ['a\r\nSet-Cookie: b', 'a\nb', 'a\0', 'a\u0100']) {
     assert.equal(reply.sendWhole(200, { given: ['X-Id', value], own: [] }, [Buffer.from('x')]), false)
   }
 })
 
-test('answers without a body, and answers that were begun otherwise, go the long way', () => {
+test('answers without a body, and answers that were begun otherwise, are left to node:http', () => {
   const socket = { cork() {}, uncork() {}, write: () => assert.fail('nothing is written') }
-  const way = { socket, clock: fakeClock(NOW), longWay: () => undefined }
-  const reply = new PlainReply(way as unknown as ConstructorParameters<typeof PlainReply>[0])
+  const connection = { socket, clock: fakeClock(NOW), nodeResponse: () => undefined }
+  const reply = new PlainReply(connection as unknown as ConstructorParameters<typeof PlainReply>[0])
   for (const status of [204, 304]) {
     assert.equal(reply.sendWhole(status, { given: [], own: [] }, [Buffer.alloc(0)]), false)
   }

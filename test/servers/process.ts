@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -13,6 +13,7 @@ import { scheduler } from 'node:timers/promises'
 import { request } from 'undici'
 import { systemClock } from '../../src/core/clock.ts'
 import { HANG_MS } from '../wait.ts'
+import { freePort } from './ports.ts'
 
 /** A server that is busy starting may accept a connection and leave it: then another one is tried. */
 const READY_ANSWER_MS = 10_000
@@ -85,8 +86,7 @@ export async function startServer(spec: ServerSpec): Promise<ServerProcess> {
 /** Another process may take the port between our look and the server's bind: then another port is tried. */
 async function startOnFreePort(spec: ServerSpec, folder: string): Promise<ServerProcess> {
   for (let attempt = 1; ; attempt++) {
-    const [port] = await freePorts(1)
-    const place = { folder, port: port! }
+    const place = { folder, port: await freePort() }
     await spec.prepare?.(place)
     try {
       return handle(spec, place, await launch(spec, place))
@@ -222,20 +222,6 @@ function hasEnded(child: Child): boolean {
 
 function baseUrl(place: ServerLocation): string {
   return `http://127.0.0.1:${place.port}`
-}
-
-/** All are held until the last one is found, so that they differ. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer())
-  const ports: number[] = []
-  for (const server of servers) {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const address = server.address()
-    if (address === null || typeof address === 'string') throw new Error('no port to be had on loopback')
-    ports.push(address.port)
-  }
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }
 
 async function removeFolder(folder: string): Promise<void> {

@@ -8,7 +8,7 @@ import type { RedisStore } from '../../src/stores/redis/index.ts'
 import { redisKind } from '../../src/stores/redis/kind.ts'
 import type { Entry, Found } from '../../src/stores/store.ts'
 import { isUnavailable, skipReason } from '../servers/availability.ts'
-import { freePorts } from '../servers/process.ts'
+import { freePort } from '../servers/ports.ts'
 import { startRedis } from '../servers/redis/redis.ts'
 import { startSentinelSet } from '../servers/redis/sets.ts'
 import { eventually } from '../wait.ts'
@@ -125,7 +125,7 @@ describe('one server', { skip: skipReason(server) }, () => {
     const inspected = await redisKind.inspect(config, clock)
     assert.ok(!('refused' in inspected) && /^\d+\.\d+\.\d+$/.test(inspected.version))
     assert.deepEqual(await redisKind.setup!.create(config, clock), { created: [] })
-    const nowhere = configOf({ hosts: `127.0.0.1:${(await freePorts(1))[0]}` })
+    const nowhere = configOf({ hosts: `127.0.0.1:${await freePort()}` })
     const [missing] = await redisKind.examine(nowhere, clock)
     assert.equal(missing!.status, 'fail')
     assert.match(missing!.sentence, /cannot be reached/)
@@ -151,7 +151,7 @@ describe('sentinels', { skip: skipReason(set) }, () => {
 
   test('a failover during a stream of reads and writes costs some of them, and recovers by itself', async (t) => {
     // A sentinel that is down is passed over.
-    const hosts = `127.0.0.1:${(await freePorts(1))[0]},${set.sentinel.address}`
+    const hosts = `127.0.0.1:${await freePort()},${set.sentinel.address}`
     const store = await redisStore({ hosts, sentinel: set.name }, { clock })
     t.after(store.close)
     const stream = new Stream(store)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { systemClock as clock } from '../../src/core/clock.ts'
 import { isUnavailable, skipReason, type Unavailable } from '../servers/availability.ts'
-import { freePorts } from '../servers/process.ts'
+import { freePort } from '../servers/ports.ts'
 import { type RedisServer, startRedis } from '../servers/redis/redis.ts'
 import { type Authority, authority, needsOpenssl } from '../upstream/certificates.ts'
 import { paneFetched, redisStore, stopAfterTests } from './redis.ts'
@@ -15,7 +15,7 @@ async function startEncrypted(signer: Authority): Promise<RedisServer | Unavaila
   const { cert, key } = signer.issue('server')
   return startRedis('redis', {
     async prepare() {
-      tlsPort = (await freePorts(1))[0]!
+      tlsPort = await freePort()
     },
     options: () => [
       ...['--tls-port', String(tlsPort), '--tls-ca-cert-file', signer.cert],

@@ -1,6 +1,6 @@
 /** A server's port that can be closed and opened again, while the server itself runs on. */
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { freePorts } from '../servers/process.ts'
+import { freePort } from '../servers/ports.ts'
 
 export interface TcpRelay {
   readonly port: number
@@ -16,7 +16,7 @@ export interface TcpRelay {
 
 /** A relay to a port of loopback; it is closed at first. */
 export async function tcpRelay(target: number): Promise<TcpRelay> {
-  const [port] = await freePorts(1)
+  const port = await freePort()
   const sockets = new Set<Socket>()
   let server: Server | undefined
   let received = 0
@@ -40,7 +40,7 @@ export async function tcpRelay(target: number): Promise<TcpRelay> {
     }
   }
   return {
-    port: port!,
+    port,
     get connections() {
       return sockets.size / 2
     },

@@ -13,6 +13,7 @@ import { Intake } from '../../src/engine/intake.ts'
 import type { Encoding } from '../../src/engine/ports.ts'
 import { HttpUpstream } from '../../src/proxy/upstream/upstream.ts'
 import { ListeningTarget } from '../../src/testing/listening-target.ts'
+import { HANG_MS } from '../wait.ts'
 
 const text = JSON.stringify({ rows: Array.from({ length: 5_000 }, (_, i) => i) })
 const pack = { identity: (body: Buffer) => body, gzip: gzipSync, deflate: deflateSync }
@@ -36,7 +37,8 @@ before(async () => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  upstream = new HttpUpstream({ url, clock: systemClock, connections: 2, idleTimeoutMs: 10_000, via: 'test' })
+  const options = { clock: systemClock, connections: 2, idleTimeoutMs: HANG_MS, via: 'test' }
+  upstream = new HttpUpstream({ url, ...options })
 })
 
 after(async () => {

@@ -19,7 +19,7 @@ test('two processes on one store: a hit from the other’s buckets, and one quer
   const upstream = await startScriptedUpstream(t)
   const url = `lmdb:${scratchDirectory()}`
   // On a busy machine the store may be late; requests then go on without it.
-  const patient = ['--stores.shared.timeout', '10s']
+  const patient = ['--stores.shared.timeout', '1m']
   const flags = ['--stores.shared.url', url, '--backends.main.store', 'shared', ...patient]
   const [one, two] = [
     await startWorkers(t, { workers: 1, upstream, flags }),

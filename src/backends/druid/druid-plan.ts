@@ -36,7 +36,7 @@ export interface DruidPlan extends Plan {
   /** The body of the request for other spans; every other byte that can matter stays. */
   rewrite(spans: readonly Span[]): Uint8Array
   /** The same query for other instants, which are condensed and not empty. */
-  layOver(asked: readonly Span[], now: EpochMs): Omit<DruidPlan, 'request'> | Bypass
+  layoutOver(asked: readonly Span[], now: EpochMs): Omit<DruidPlan, 'request'> | Bypass
 }
 
 /** How rows are written one after the other, and where in a row its bucket's beginning stands. */

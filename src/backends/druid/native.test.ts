@@ -40,7 +40,7 @@ const rewritten = ({ rewrite }: Layout, from = 0, to = hourMs): string =>
 test('a plan has a readable shape, the grid, the window, the sources and how rows are written', () => {
   const {
     rewrite: _,
-    layOver: __,
+    layoutOver: __,
     ...layout
   } = planned({
     ...series,

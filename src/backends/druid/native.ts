@@ -78,10 +78,10 @@ function layOut(question: NativeQuestion, { at, intervals }: Cut, maxBuckets: nu
   const node = readJson(intervals)
   if ('bypass' in node) return node
   const spans = readIntervals(node)
-  return 'bypass' in spans ? spans : layOver(question, spans, maxBuckets)
+  return 'bypass' in spans ? spans : layoutOver(question, spans, maxBuckets)
 }
 
-function layOver(question: NativeQuestion, spans: readonly Span[], maxBuckets: number): Layout | Bypass {
+function layoutOver(question: NativeQuestion, spans: readonly Span[], maxBuckets: number): Layout | Bypass {
   const grid = gridOf(question.granularity, hullOf(spans))
   if ('bypass' in grid) return grid
   const buckets = bucketsOf(grid, spans, maxBuckets)
@@ -93,6 +93,6 @@ function layOver(question: NativeQuestion, spans: readonly Span[], maxBuckets: n
   const answer = { format, isDescending, limit, isVerbatim, isUnlimited, isAsSent: isVerbatim }
   return {
     ...{ text, shape, grid, ...buckets, ...reads, terms, ...answer, spans, asked: spans, queryId, rewrite },
-    layOver: (asked) => layOver(question, asked, maxBuckets),
+    layoutOver: (asked) => layoutOver(question, asked, maxBuckets),
   }
 }

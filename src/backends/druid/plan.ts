@@ -37,8 +37,8 @@ export function createPlanner(options: DruidOptions) {
       return { ...layout, shape: shapeWith(layout.shape, request), request }
     },
     over(plan: Plan, asked: readonly Span[], now: EpochMs): DruidPlan | Bypass {
-      const { shape, request, layOver } = plan as DruidPlan
-      const layout = layOver(asked, now)
+      const { shape, request, layoutOver } = plan as DruidPlan
+      const layout = layoutOver(asked, now)
       return 'bypass' in layout ? layout : { ...layout, shape, request, isAsSent: false }
     },
   }

@@ -23,7 +23,7 @@ export function createSqlPlanner(options: DruidOptions) {
     if ('bypass' in question) return question
     const spans = question.bounds.at(now)
     if (spans === undefined) return invalid('a local time that does not exist')
-    return layOver({ question, request, maxBuckets }, spans, now)
+    return layoutOver({ question, request, maxBuckets }, spans, now)
   }
 }
 
@@ -33,7 +33,7 @@ interface Asking {
   readonly maxBuckets: number
 }
 
-function layOver(asking: Asking, asked: readonly Span[], now: EpochMs): DruidPlan | Bypass {
+function layoutOver(asking: Asking, asked: readonly Span[], now: EpochMs): DruidPlan | Bypass {
   const layout = layOut(asking.question, asked, now)
   if ('bypass' in layout) return layout
   const buckets = touch(layout, asking.maxBuckets)
@@ -124,7 +124,7 @@ function planOf(asking: Asking, layout: Layout & Touched & Required<Pick<Plan, '
     queryId,
     rewrite: (parts) =>
       Buffer.from(frame.head + conditionOf(parts, question.isSteady, open?.end) + frame.tail),
-    layOver: (others, now) => layOver(asking, others, now),
+    layoutOver: (others, now) => layoutOver(asking, others, now),
   }
 }
 

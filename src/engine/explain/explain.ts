@@ -32,7 +32,7 @@ import { coverParts } from '../parts.ts'
 import { readRuns, withOneFrame } from '../stored.ts'
 import { type CacheRequest, type IntervalCacheOptions, policyOver } from '../trip.ts'
 import { vouchedOver } from '../witness.ts'
-import { clocksOf, type Freshness, type RunClocks, type Ttls, ttlsOf } from './runs.ts'
+import { clocksOf, type FreshnessRules, type RunClocks, type Ttls, ttlsOf } from './runs.ts'
 import { bypassSentence, fillSentence, hitSentence, refusedSentence } from './sentence.ts'
 import { type ShownQuery, shownQuery } from './shown-query.ts'
 
@@ -117,7 +117,7 @@ interface ExplainContext {
   readonly request: ExplainedRequest
   readonly key: Key
   readonly filler: Filler
-  readonly rules: Freshness
+  readonly rules: FreshnessRules
 }
 
 export async function explainPlan(
@@ -213,7 +213,7 @@ const edgesIn = (runs: readonly CoverageRun[], grid: Grid): Pick<Explanation, 'e
     ? {}
     : { edges: runs.slice(0, maxRuns).map((run) => ({ ...spanOf(grid, run), state: run.state })) }
 
-function seenIn(runs: readonly CoverageRun[], panes: readonly Pane[], rules: Freshness) {
+function seenIn(runs: readonly CoverageRun[], panes: readonly Pane[], rules: FreshnessRules) {
   const listed = runs.slice(0, maxRuns).map((run): ExplainedRun => {
     const { mark, vouched } = run
     const why = { ...(mark && { mark: { kind: mark.kind, at: mark.at } }), ...(vouched && { vouched }) }
@@ -224,7 +224,7 @@ function seenIn(runs: readonly CoverageRun[], panes: readonly Pane[], rules: Fre
   return { now, policy: policy.name, runs: listed, ...(more > 0 && { moreRuns: more }) }
 }
 
-function shownRun(run: CoverageRun, panes: readonly Pane[], rules: Freshness): ExplainedRun {
+function shownRun(run: CoverageRun, panes: readonly Pane[], rules: FreshnessRules): ExplainedRun {
   const { state, settled } = run
   return { ...spanOf(rules.grid, run), state, settled, ...clocksOf(run, panes, rules) }
 }

@@ -15,7 +15,7 @@ export interface Spread {
   readonly max: number
 }
 
-export interface Freshness extends Pick<LookupRules, 'grid' | 'now' | 'vouched'> {
+export interface FreshnessRules extends Pick<LookupRules, 'grid' | 'now' | 'vouched'> {
   readonly policy: TtlPolicy
 }
 
@@ -30,7 +30,7 @@ export interface RunClocks {
 export function clocksOf(
   run: CoverageRun,
   panes: readonly Pane[],
-  { grid, policy, now, vouched }: Freshness,
+  { grid, policy, now, vouched }: FreshnessRules,
 ): RunClocks {
   if (run.state === 'absent') return {}
   const [ages, left]: [number[], number[]] = [[], []]
@@ -63,7 +63,7 @@ type TtlRun = Interval & Ttls
 const maxTtlRuns = 32
 
 /** The TTLs that buckets fetched now would get, in runs of equal ones; where those are many, neighbours are put together. */
-export function ttlsOf(interval: Interval, { grid, policy, now }: Freshness): TtlRun[] {
+export function ttlsOf(interval: Interval, { grid, policy, now }: FreshnessRules): TtlRun[] {
   const equal: { from: number; to: number; ttl: number }[] = []
   for (let bucket = interval.from; bucket < interval.to; bucket++) {
     const ttl = policy.ttl(now - endOf(grid, bucket))

@@ -172,9 +172,9 @@ export class Generations {
   }
 
   #forgetOldest(): void {
-    const [tenant, { newest }] = this.#tenants.entries().next().value!
+    const [tenant, { newest, unsaved }] = this.#tenants.entries().next().value!
     this.#tenants.delete(tenant)
-    // A store still has them; without one, everything from before counts as invalidated.
-    if (this.#rows === undefined) this.#forgotten = Math.max(this.#forgotten, newest)
+    // A store still has them; without one, or where it failed, everything from before counts as invalidated.
+    if (this.#rows === undefined || unsaved.size > 0) this.#forgotten = Math.max(this.#forgotten, newest)
   }
 }

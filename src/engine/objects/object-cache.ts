@@ -28,7 +28,7 @@ import type {
   Regenerated,
   Render,
 } from './objects.ts'
-import { type Job, type Outcome, Regeneration } from './regeneration.ts'
+import { type Job, Regeneration, type RegenerationOutcome } from './regeneration.ts'
 import { rollBack } from './rollback.ts'
 
 export interface ObjectCacheOptions {
@@ -65,7 +65,7 @@ interface Flight {
   /** The newest invalidation that was known when it began. */
   readonly generation: EpochMs
   readonly startedAt: EpochMs
-  readonly outcome: Promise<Outcome>
+  readonly outcome: Promise<RegenerationOutcome>
 }
 
 interface Request extends AskedObject {
@@ -179,7 +179,7 @@ class Objects implements ObjectCache {
     const job: Job = { name, render, terms, known, isFresh, newsFrom: demands?.freshFrom ?? 0 }
     const outcome = this.#regeneration
       .run(job)
-      .catch((failure: unknown): Outcome => ({ is: 'failed', failure }))
+      .catch((failure: unknown): RegenerationOutcome => ({ is: 'failed', failure }))
       .then((ended) => {
         this.#flights.delete(name.pk)
         if (ended.is === 'found' || (ended.is === 'rendered' && ended.isKept))
@@ -195,7 +195,7 @@ class Objects implements ObjectCache {
 
   async #settle(
     request: Request,
-    outcome: Outcome,
+    outcome: RegenerationOutcome,
     { isLeader, replaced }: { readonly isLeader: boolean; readonly replaced: EpochMs | undefined },
   ): Promise<ObjectAnswer> {
     const { name, render } = request
@@ -210,7 +210,7 @@ class Objects implements ObjectCache {
 
   async #fallBack(
     request: Request,
-    { failure, object }: Extract<Outcome, { readonly is: 'failed' }>,
+    { failure, object }: Extract<RegenerationOutcome, { readonly is: 'failed' }>,
     state: ObjectState,
   ): Promise<ObjectAnswer> {
     const { name } = request

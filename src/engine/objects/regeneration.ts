@@ -41,7 +41,7 @@ export interface Job {
   readonly newsFrom: EpochMs
 }
 
-export type Outcome =
+export type RegenerationOutcome =
   /**
    * `isKept`: it may be served to later requests. `isShareable`: it may be served to the requests that waited for it.
    */
@@ -63,7 +63,7 @@ export class Regeneration {
     this.#options = options
   }
 
-  async run(job: Job): Promise<Outcome> {
+  async run(job: Job): Promise<RegenerationOutcome> {
     const { shared } = this.#options
     if (shared === undefined || !isKeptFor(job.terms)) return this.#render(job)
     let lease: ObjectLease | undefined
@@ -83,7 +83,7 @@ export class Regeneration {
   }
 
   /** Rejects where the store cannot be reached. */
-  async #acquire(job: Job, leases: ObjectLeases): Promise<ObjectLease | Outcome> {
+  async #acquire(job: Job, leases: ObjectLeases): Promise<ObjectLease | RegenerationOutcome> {
     const { clock, waitMs } = this.#options
     const { pk } = job.name
     let acquired = await leases.acquire(pk)
@@ -125,7 +125,7 @@ export class Regeneration {
    * The object that another node has published since the lookup. It counts even if it is not fresh any more: it was
    * awaited.
    */
-  async #foundIn(job: Job, meta: Meta | undefined): Promise<Outcome | undefined> {
+  async #foundIn(job: Job, meta: Meta | undefined): Promise<RegenerationOutcome | undefined> {
     const { shared, generations } = this.#options
     if (shared === undefined || meta === undefined || stateOf(meta.current) === job.known) return undefined
     const isInvalid =
@@ -137,7 +137,7 @@ export class Regeneration {
     return body && { is: 'found', object: { version: meta.current, body } }
   }
 
-  async #render(job: Job, lease?: ObjectLease, meta?: Meta): Promise<Outcome> {
+  async #render(job: Job, lease?: ObjectLease, meta?: Meta): Promise<RegenerationOutcome> {
     const { clock, generations, shared } = this.#options
     const generation = generations.generation(job.name.tenant)
     const generatedAt = clock.now()

@@ -52,7 +52,7 @@ export class Purge {
   #counting: Promise<unknown> = Promise.resolve()
   #removing: Promise<void> = Promise.resolve()
   #turnBegan = 0
-  readonly #resting = new Set<() => void>()
+  readonly #yielded = new Set<() => void>()
   #isClosed = false
 
   /** `targets`: called every time, where they may change. */
@@ -108,7 +108,7 @@ export class Purge {
   async close(): Promise<void> {
     this.#isClosed = true
     // A timer does not keep a process alive that is about to end, and its stores are still to be closed.
-    for (const goOn of this.#resting) goOn()
+    for (const goOn of this.#yielded) goOn()
     await this.idle()
   }
 
@@ -154,7 +154,7 @@ export class Purge {
     for await (const [key, record] of group.store.shapes()) {
       if (this.#isClosed) return
       if (group.backends.has(record.backend)) await this.#look(tally, mark, { group, key, record })
-      await this.#breathe()
+      await this.#yieldTurn()
     }
   }
 
@@ -181,19 +181,19 @@ export class Purge {
     for (let i = 0; i < removals.length && !this.#isClosed; i += removalsAtOnce) {
       // A failing store keeps data that is never used.
       await Promise.allSettled(removals.slice(i, i + removalsAtOnce).map((removal) => removeOld(removal, at)))
-      await this.#breathe()
+      await this.#yieldTurn()
     }
   }
 
   /** Others have their turn: there may be a hundred thousand shapes. */
-  async #breathe(): Promise<void> {
+  async #yieldTurn(): Promise<void> {
     if (this.#clock.elapsed() - this.#turnBegan < turnMs) return
     await new Promise<void>((resolve) => {
       const goOn = (): void => {
-        this.#resting.delete(goOn)
+        this.#yielded.delete(goOn)
         resolve()
       }
-      this.#resting.add(goOn)
+      this.#yielded.add(goOn)
       this.#clock.after(0, goOn)
     })
     this.#turnBegan = this.#clock.elapsed()

@@ -11,14 +11,14 @@ import { fetchedAtOf } from '../../core/lifetime.ts'
 import { clockOf, type Pane, slice } from '../../core/pane.ts'
 import { type Cause, causes, gravest } from './causes.ts'
 import { type CellDifference, PanePair } from './cells.ts'
-import { type ShadowLedger, sayingsOf } from './ledger.ts'
+import { hashesOf, type ShadowLedger } from './ledger.ts'
 
 export interface Comparison {
   readonly backend: Pick<Backend, 'presentation'>
   readonly key: Key
   readonly grid: Grid
   readonly settledAgeMs: number
-  readonly ledger: Pick<ShadowLedger, 'sayingAt' | 'isWavering'>
+  readonly ledger: Pick<ShadowLedger, 'hashAt' | 'isWavering'>
   /** The panes of the would-be answer that come from the store, in time order; empty for a miss. */
   readonly stored: readonly Pane[]
   /** The database's panes for the whole request. */
@@ -154,17 +154,17 @@ function causeOf(
   { bucket, clock }: { bucket: number; clock: EpochMs },
   cells: readonly CellDifference[],
 ): Cause {
-  const said = ledger.sayingAt(key, bucket, clock)
-  if (said !== undefined && said === saidAt(fetched, bucket)) return 'store_changed'
+  const hash = ledger.hashAt(key, bucket, clock)
+  if (hash !== undefined && hash === hashIn(fetched, bucket)) return 'store_changed'
   if (cells.every(({ stored, fetched: now }) => isSameInNumbers(stored, now))) return 'number_text'
   if (fetchedAtOf(clock) - endOf(grid, bucket) < settledAgeMs) return 'late_data'
   if (ledger.isWavering(key, bucket, clock)) return 'not_deterministic'
   return cells.every(({ isLoneColumn }) => isLoneColumn) ? 'columns' : 'settled_change'
 }
 
-function saidAt(panes: readonly Pane[], bucket: number): number | undefined {
+function hashIn(panes: readonly Pane[], bucket: number): number | undefined {
   const pane = panes.find(({ from, to }) => from <= bucket && bucket < to)
-  return pane && sayingsOf(pane, { from: bucket, to: bucket + 1 })[0]
+  return pane && hashesOf(pane, { from: bucket, to: bucket + 1 })[0]
 }
 
 const numbers = /-?\d+(?:\.\d+)?(?:e[-+]?\d+)?/gi

@@ -1,5 +1,5 @@
 /**
- * One number (hash) per stored bucket, from the database's response at that time. It shows whether a bucket that
+ * One hash per stored bucket, from the database's response at that time. It shows whether a bucket that
  * differs now was changed by the database, by the store, or alternates between two versions. Bounded: the least
  * recently requested shapes are dropped, and for them only the age of a bucket is known.
  */
@@ -13,9 +13,9 @@ import { clockOf, type Pane } from '../../core/pane.ts'
 const maxBytes = 8 * 1024 * 1024
 /** Windows further apart than this are not remembered together. */
 const maxSpan = 20_000
-/** Reading more than this for a number per bucket would delay concurrent requests. */
+/** Reading more than this for a hash per bucket would delay concurrent requests. */
 const maxPaneBytes = 16 * 1024 * 1024
-/** Clock, number and course of a bucket. */
+/** Clock, hash and course of a bucket. */
 const bytesPerBucket = 13
 const pageOverhead = 256
 
@@ -27,7 +27,7 @@ const course = { steady: 0, changed: 1, wavering: 2 } as const
 
 interface Page extends Interval {
   readonly clocks: Float64Array
-  readonly sayings: Uint32Array
+  readonly hashes: Uint32Array
   readonly courses: Uint8Array
 }
 
@@ -49,19 +49,19 @@ export class ShadowLedger {
     if (lengthOf(pane) > maxSpan || pane.body.bytes.length > maxPaneBytes) return
     const page = this.#pageFor(key, pane)
     if (page === undefined) return
-    const sayings = sayingsOf(pane, pane)
+    const hashes = hashesOf(pane, pane)
     for (let bucket = pane.from; bucket < pane.to; bucket++) {
       const place = bucket - page.from
       page.clocks[place] = clockOf(pane, bucket)
-      page.sayings[place] = sayings[bucket - pane.from]!
+      page.hashes[place] = hashes[bucket - pane.from]!
       page.courses[place] = course.steady
     }
   }
 
-  /** The number of a bucket that was fetched at that instant; undefined where it is not recorded. */
-  sayingAt(key: Key, bucket: number, fetchedAt: EpochMs): number | undefined {
+  /** The hash of a bucket that was fetched at that instant; undefined where it is not recorded. */
+  hashAt(key: Key, bucket: number, fetchedAt: EpochMs): number | undefined {
     const page = this.#pageOf(key, bucket, fetchedAt)
-    return page?.sayings[bucket - page.from]
+    return page?.hashes[bucket - page.from]
   }
 
   /** Whether the database has returned another version of a stored bucket, and after that the same again. */
@@ -109,7 +109,7 @@ const bytesOf = (page: Page): number => pageOverhead + bytesPerBucket * lengthOf
 
 function newPage({ from, to }: Interval): Page {
   const clocks = new Float64Array(to - from).fill(Number.NaN)
-  return { from, to, clocks, sayings: new Uint32Array(to - from), courses: new Uint8Array(to - from) }
+  return { from, to, clocks, hashes: new Uint32Array(to - from), courses: new Uint8Array(to - from) }
 }
 
 function grown(old: Page, interval: Interval): Page {
@@ -117,7 +117,7 @@ function grown(old: Page, interval: Interval): Page {
   const page = newPage(interval)
   const shift = old.from - interval.from
   page.clocks.set(old.clocks, shift)
-  page.sayings.set(old.sayings, shift)
+  page.hashes.set(old.hashes, shift)
   page.courses.set(old.courses, shift)
   return page
 }
@@ -125,25 +125,25 @@ function grown(old: Page, interval: Interval): Page {
 const prime = 0x01000193
 const basis = 0x811c9dc5
 
-/** One number per bucket of an interval, over the bytes of all columns (FNV-1a): equal bytes give equal numbers. */
-export function sayingsOf(pane: Pane, interval: Interval): Uint32Array {
+/** One hash (FNV-1a) per bucket of an interval, over the bytes of all columns. */
+export function hashesOf(pane: Pane, interval: Interval): Uint32Array {
   const { body } = pane
-  const sayings = new Uint32Array(lengthOf(interval)).fill(basis)
+  const hashes = new Uint32Array(lengthOf(interval)).fill(basis)
   for (let column = 0; column < body.columns; column++) {
     const rank = hashed(basis, body.bytes, { from: body.rankStart(column), to: body.rankEnd(column) })
     for (let lane = 0; lane < body.lanes; lane++) {
       let start = body.offsetOf(column, lane, interval.from)
-      for (let i = 0; i < sayings.length; i++) {
+      for (let i = 0; i < hashes.length; i++) {
         const end = body.offsetOf(column, lane, interval.from + i + 1)
         if (end > start) {
-          const seed = Math.imul(sayings[i]! ^ rank ^ lane, prime)
-          sayings[i] = hashed(seed, body.bytes, { from: body.slabAt + start, to: body.slabAt + end })
+          const seed = Math.imul(hashes[i]! ^ rank ^ lane, prime)
+          hashes[i] = hashed(seed, body.bytes, { from: body.slabAt + start, to: body.slabAt + end })
         }
         start = end
       }
     }
   }
-  return sayings
+  return hashes
 }
 
 function hashed(seed: number, bytes: Uint8Array, { from, to }: Interval): number {

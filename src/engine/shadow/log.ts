@@ -6,7 +6,7 @@ import { type Budget, Reservation } from '../../core/budget.ts'
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { type Cause, causes } from './causes.ts'
 import type { BucketDifference } from './compare.ts'
-import { type Verdict, verdictOf } from './verdict.ts'
+import { type ShadowVerdict, verdictOf } from './verdict.ts'
 
 /** Why nothing could be compared. */
 export const skipReasons = {
@@ -60,7 +60,7 @@ export interface Figures {
   readonly causes: Partial<Record<Cause, number>>
 }
 
-export interface ShadowReport extends Readonly<Figures>, Verdict {
+export interface ShadowReport extends Readonly<Figures>, ShadowVerdict {
   readonly backend: string
   /** The newest first. */
   readonly mismatches: readonly Mismatch[]

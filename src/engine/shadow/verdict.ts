@@ -1,7 +1,7 @@
 /** Whether it is safe to switch a cache on, as far as shadow mode has measured, in one plain sentence. */
 import type { Figures } from './log.ts'
 
-export interface Verdict {
+export interface ShadowVerdict {
   readonly verdict: 'safe' | 'wait' | 'unsafe'
   readonly sentence: string
 }
@@ -10,7 +10,7 @@ export interface Verdict {
 export const neededComparisons = 1000
 export const neededFromCache = 100
 
-export function verdictOf(figures: Readonly<Figures>): Verdict {
+export function verdictOf(figures: Readonly<Figures>): ShadowVerdict {
   const { comparisons, unexplained, explained } = figures
   const { hit, partial } = figures.wouldBe
   const fromCache = hit + partial

@@ -14,7 +14,7 @@ import { type EvidenceRow, Learner } from '../../ttl/learned/learner.ts'
 import { countChanged, type LearnedEvent } from '../../ttl/learned/learning.ts'
 
 /** The evidence of a learner: threads that start later begin with it. */
-export interface EvidenceRows {
+export interface LearnerEvidence {
   readonly own: readonly EvidenceRow[]
   /** Of other nodes. */
   readonly foreign: readonly EvidenceRow[]
@@ -22,7 +22,7 @@ export interface EvidenceRows {
 
 /** A change that came from the store: the evidence of other nodes, rows that are this node's now, or rows that were and are another's now. */
 export type EvidenceChange =
-  | Pick<EvidenceRows, 'foreign'>
+  | Pick<LearnerEvidence, 'foreign'>
   | { readonly adopted: readonly EvidenceRow[] }
   | { readonly disowned: readonly EvidenceRow[] }
 
@@ -40,7 +40,7 @@ export interface BackendLearningOptions {
   /** Where evidence is kept; in memory only without. */
   readonly cells?: Cells | undefined
   /** The evidence of other threads so far. */
-  readonly evidence?: EvidenceRows | undefined
+  readonly evidence?: LearnerEvidence | undefined
 }
 
 export interface LearningCounts {
@@ -106,7 +106,7 @@ export class BackendLearning {
     }
   }
 
-  get evidence(): EvidenceRows {
+  get evidence(): LearnerEvidence {
     return { own: this.learner.own(), foreign: this.#foreign }
   }
 

@@ -24,7 +24,7 @@ import type { UpstreamState } from '../upstream/endpoint.ts'
 import type { QueueFigures } from '../upstream/slots.ts'
 import type { HttpUpstream } from '../upstream/upstream.ts'
 import type { SegmentWatcher } from '../upstream/witness.ts'
-import { BackendLearning, type EvidenceRows } from './backend-learning.ts'
+import { BackendLearning, type LearnerEvidence } from './backend-learning.ts'
 import { segmentsOf, upstreamOf } from './backend-upstream.ts'
 import type { Common } from './common.ts'
 import { logFlavour, logRecheck } from './flavour-log.ts'
@@ -63,7 +63,7 @@ export interface Opening {
   /** Where another thread has queried the database and watches its segments. */
   readonly known?: KnownDatabase | undefined
   /** The evidence learned about it before it was opened anew. */
-  readonly evidence?: EvidenceRows | undefined
+  readonly evidence?: LearnerEvidence | undefined
 }
 
 export class BackendRuntime {

@@ -3,7 +3,7 @@ import type { CutReason } from '../../core/decision.ts'
 import { allOn } from '../../core/runtime.ts'
 import { socketPathOf } from '../../core/socket-address.ts'
 import type { Arrivals } from '../front/arrivals.ts'
-import type { Asked, Reply } from '../front/exchange.ts'
+import type { ClientRequest, Reply } from '../front/exchange.ts'
 import { type Listener, openListener } from '../front/listener.ts'
 import { answererOf } from '../request/dispatch.ts'
 import { narrowness } from '../request/routes.ts'
@@ -27,7 +27,7 @@ export interface Listeners {
   close(): Promise<void>
 }
 
-type Answer = (request: Asked, response: Reply) => void
+type Answer = (request: ClientRequest, response: Reply) => void
 
 interface OpenAddress {
   readonly listener: Listener

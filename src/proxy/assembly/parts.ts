@@ -12,7 +12,7 @@ import type { ShadowLog } from '../../engine/shadow/log.ts'
 import type { LimitTarget } from '../../limits/registry-rows.ts'
 import type { PieceMaker } from '../compression/pieces-maker.ts'
 import type { Mode } from '../request/settings.ts'
-import type { EvidenceRows, LearningHooks } from './backend-learning.ts'
+import type { LearnerEvidence, LearningHooks } from './backend-learning.ts'
 import type { BackendRuntime, BackendRuntimeFigures } from './backend-runtime.ts'
 import type { Listeners } from './listeners.ts'
 import type { Storage } from './tiers.ts'
@@ -35,8 +35,8 @@ export interface ServerParts {
   readonly reusePort?: boolean
   /** False: another thread opens the unix sockets, which threads cannot share. */
   readonly opensSockets?: boolean
-  /** Instead of listeners of its own. `inside`: the parts of the server once they are open. */
-  readonly listeners?: (inside: () => Inside) => Listeners
+  /** Instead of listeners of its own. `internals`: the parts of the server once they are open. */
+  readonly listeners?: (internals: () => ServerInternals) => Listeners
   /** The figures of a database, where others serve its requests too. */
   readonly figures?: (backend: string) => BackendRuntimeFigures
   /** Where others serve the requests of a database: only they know the shapes that can be sampled. */
@@ -50,7 +50,7 @@ export interface KnownDatabase {
   readonly flavour: Flavour
   readonly vouched: Vouched | undefined
   /** The evidence of other threads about it so far. */
-  readonly evidence: EvidenceRows
+  readonly evidence: LearnerEvidence
 }
 
 /** Called on changes; a promise is awaited before the change counts as made. */
@@ -66,8 +66,8 @@ export interface ServerHooks extends LearningHooks {
   readonly onLimits?: (target: LimitTarget) => Promise<void>
 }
 
-/** The inside of a server, for its request handlers. */
-export interface Inside {
+/** The running parts of a server, for the threads that serve its requests. */
+export interface ServerInternals {
   readonly storage: Storage
   readonly backendRuntimes: readonly BackendRuntime[]
   readonly via: string

@@ -13,7 +13,7 @@ import { type DatabaseState, databaseState } from './database-state.ts'
 import { type Listeners, OwnListeners, type PreparedChange } from './listeners.ts'
 import type { DatabaseOptions, ProxyServerOptions } from './options.ts'
 import { ownStorage } from './own-storage.ts'
-import type { Inside, KnownDatabase, ServerParts } from './parts.ts'
+import type { KnownDatabase, ServerInternals, ServerParts } from './parts.ts'
 import { type ServedBackend, ServedBackends } from './served-backends.ts'
 import { StoreModes } from './shared-modes.ts'
 import type { FarStore, Storage } from './tiers.ts'
@@ -75,7 +75,7 @@ export class ProxyServer {
       setMode: (runtime, mode) => this.#setMode(runtime, mode),
     })
     this.#listeners =
-      parts.listeners?.(() => this.#inside()) ?? new OwnListeners(options, this.#common.arrivals)
+      parts.listeners?.(() => this.#internals()) ?? new OwnListeners(options, this.#common.arrivals)
   }
 
   async start(): Promise<void> {
@@ -217,7 +217,7 @@ export class ProxyServer {
     })
   }
 
-  #inside(): Inside {
+  #internals(): ServerInternals {
     return {
       ...{ storage: this.#storage, via: this.#common.via, shadowLog: this.shadowLog },
       backendRuntimes: this.#next.map(({ backendRuntime }) => backendRuntime),

@@ -7,7 +7,7 @@ import { noBytes } from '../../core/bytes.ts'
 import { IncomingMessage } from '../../core/node-http.ts'
 import { TappedMessage } from '../../core/runtime.ts'
 import type { Arrival, Arrivals } from './arrivals.ts'
-import type { Asked } from './exchange.ts'
+import type { ClientRequest } from './exchange.ts'
 
 export interface BodyLimits {
   readonly maxBytes: number
@@ -29,9 +29,9 @@ class Gatherer {
   #length = 0
   #isOver = false
 
-  constructor(limits: BodyLimits, told: (body: Body) => void) {
+  constructor(limits: BodyLimits, onBody: (body: Body) => void) {
     this.#limits = limits
-    this.#onBody = told
+    this.#onBody = onBody
     this.#arrival = limits.arrivals?.begin(() => this.#deliver('no room'))
   }
 
@@ -66,15 +66,15 @@ class Gatherer {
 }
 
 /** A request as node:http has read it. One whose body is not gathered is the stream that it always was. */
-export type HttpRequest = IncomingMessage & Asked
+export type HttpRequest = IncomingMessage & ClientRequest
 
 /** Gathers its body where node:http hands it over. */
-export class GatheredMessage extends TappedMessage implements Asked {
+export class GatheredMessage extends TappedMessage implements ClientRequest {
   #gatherer: Gatherer | undefined
 
   /** Synchronous where the body is already there: most bodies come with their heads. */
-  gather(limits: BodyLimits, told: (body: Body) => void): void {
-    this.#gatherer = new Gatherer(limits, told)
+  gather(limits: BodyLimits, onBody: (body: Body) => void): void {
+    this.#gatherer = new Gatherer(limits, onBody)
     this.tapBody((chunk) => this.#receive(chunk))
   }
 
@@ -100,9 +100,9 @@ export class GatheredMessage extends TappedMessage implements Asked {
 }
 
 /** Gathers its body as a stream. */
-export class StreamedMessage extends IncomingMessage implements Asked {
-  gather(limits: BodyLimits, told: (body: Body) => void): void {
-    gatherStream(this, new Gatherer(limits, told))
+export class StreamedMessage extends IncomingMessage implements ClientRequest {
+  gather(limits: BodyLimits, onBody: (body: Body) => void): void {
+    gatherStream(this, new Gatherer(limits, onBody))
   }
 
   get unread(): this {
@@ -139,12 +139,12 @@ export type ForwardBody = Buffer | Readable | 'no room' | 'gone'
  * otherwise as the stream that it came as.
  */
 export function smallBodyOf(
-  message: Readable & Pick<Asked, 'headers'>,
+  message: Readable & Pick<ClientRequest, 'headers'>,
   { hold, arrivals }: Pick<BodyLimits, 'hold' | 'arrivals'>,
-  told: (body: ForwardBody) => void,
+  onBody: (body: ForwardBody) => void,
 ): void {
   if (Number(message.headers['content-length'] ?? 0) > maxSmallBodyBytes) {
-    told(message)
+    onBody(message)
     return
   }
   const chunks: Buffer[] = []
@@ -153,7 +153,7 @@ export function smallBodyOf(
   const deliver = (body: ForwardBody) => {
     isDelivered = true
     message.off('data', receive).off('end', end).off('close', gone)
-    told(body)
+    onBody(body)
   }
   const arrival = arrivals?.begin(() => (isDelivered ? message.destroy() : deliver('no room')))
   const receive = (chunk: Buffer) => {
@@ -180,7 +180,7 @@ export function smallBodyOf(
   message.on('data', receive).on('end', end).on('close', gone)
 }
 
-export function hasBody({ headers }: Pick<Asked, 'headers'>): boolean {
+export function hasBody({ headers }: Pick<ClientRequest, 'headers'>): boolean {
   const length = headers['content-length']
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { CutReason } from '../../core/decision.ts'
-import type { Asked, Reply } from './exchange.ts'
+import type { ClientRequest, Reply } from './exchange.ts'
 import { writeRefusal } from './refusal.ts'
 import type { Shortcut } from './shortcut.ts'
 
@@ -44,7 +44,7 @@ interface Connection {
 }
 
 /** Unread bytes that have arrived (`readableLength`) show that the client is not the slow one. */
-type Arriving = Pick<Asked, 'complete'> & { readonly readableLength?: number }
+type Arriving = Pick<ClientRequest, 'complete'> & { readonly readableLength?: number }
 
 /** When an answer is over, and whether it has begun. */
 export type Ending = Pick<Reply, 'closed' | 'once'> & Partial<Pick<Reply, 'headersSent' | 'socket'>>

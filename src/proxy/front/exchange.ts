@@ -9,7 +9,7 @@ import type { HeaderList } from '../../backends/backend.ts'
 import type { Body, BodyLimits } from './body.ts'
 import type { ShortBody } from './send-buffer.ts'
 
-export interface Asked {
+export interface ClientRequest {
   readonly method?: string | undefined
   /** The target; the router removes the prefix of a route from it. */
   url?: string | undefined
@@ -21,9 +21,9 @@ export interface Asked {
   /** Whether all of it, body included, has arrived. */
   readonly complete: boolean
   /** Reports the body, or its failure, once. */
-  gather(limits: BodyLimits, told: (body: Body) => void): void
+  gather(limits: BodyLimits, onBody: (body: Body) => void): void
   /** The body, for callers that forward it unread. */
-  readonly unread: (Readable & Pick<Asked, 'headers'>) | Uint8Array
+  readonly unread: (Readable & Pick<ClientRequest, 'headers'>) | Uint8Array
 }
 
 /** The used part of node:http's own response, which is one. */
@@ -42,7 +42,7 @@ export interface Reply {
   end(chunk?: Uint8Array): unknown
   destroy(): unknown
   once(event: 'close' | 'drain', listener: () => void): unknown
-  /** Sends head and body in one go. Returns false where the long way has to be gone. */
+  /** Sends head and body in one go. Returns false where node:http has to send them. */
   sendWhole?(status: number, headers: SentHeaders, body: WholeBody): boolean
 }
 

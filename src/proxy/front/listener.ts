@@ -12,7 +12,7 @@ import { Arrivals } from './arrivals.ts'
 import { bind } from './bind.ts'
 import { GatheredMessage, type HttpRequest, StreamedMessage } from './body.ts'
 import { Connections, type Ending, noShortcut } from './connections.ts'
-import type { Asked, Reply } from './exchange.ts'
+import type { ClientRequest, Reply } from './exchange.ts'
 import { HeadTurns } from './head-turns.ts'
 import { type SecureListener, secureListener } from './listener-tls.ts'
 import { writeRefusal } from './refusal.ts'
@@ -54,7 +54,7 @@ export type Answerer = (request: HttpRequest, response: ServerResponse) => void
 export async function openListener(
   options: ListenerOptions,
   answer: Answerer,
-  answerPlain?: (request: Asked, reply: Reply) => void,
+  answerPlain?: (request: ClientRequest, reply: Reply) => void,
 ): Promise<Listener> {
   const { limits, clock, tls, runtime = allOn, onCertificate, onCut } = options
   const { maxHeaderBytes } = limits
@@ -77,7 +77,7 @@ export async function openListener(
   })
   const sockets = socketsOf(server, new AddressCounts(limits.maxConnectionsPerAddress), onCut)
   const headTurns = new HeadTurns()
-  const began = (socket: Socket, request: Pick<Asked, 'complete'>, response: Reply): void => {
+  const began = (socket: Socket, request: Pick<ClientRequest, 'complete'>, response: Reply): void => {
     connections.began(socket, request, response)
     if (!server.listening) closeAfter(connections, response)
   }
@@ -85,7 +85,7 @@ export async function openListener(
     if (socket.destroyed) return
     const begin =
       answerPlain &&
-      ((request: Asked, reply: Reply) => {
+      ((request: ClientRequest, reply: Reply) => {
         began(socket, arrived, reply)
         answerPlain(request, reply)
       })
@@ -158,11 +158,10 @@ const arrived = { complete: true }
 
 /** Puts a shortcut in front of node:http's reader; undefined where that cannot be done. */
 function shortcutOf(socket: Socket, options: ShortcutOptions): Shortcut | undefined {
-  const httpReader = replaceHttpReader(socket, (bytes) => shortcut?.receive(bytes))
+  const receive = (bytes: Buffer) => shortcut?.receive(bytes)
+  const httpReader = replaceHttpReader(socket, receive, () => shortcut?.ended())
   const shortcut = httpReader && new Shortcut(socket, options, httpReader)
   if (shortcut === undefined) return undefined
-  // Before node:http, which looks then whether something is left unfinished.
-  socket.prependListener('end', () => shortcut.ended())
   socket.once('close', () => shortcut.closed())
   return shortcut
 }

@@ -19,8 +19,8 @@ function written(body: WholeBody): { readonly writes: number; readonly isCorked:
     uncork() {},
     write: (chunk: string | Buffer) => void chunks.push(Buffer.from(chunk as string, 'latin1')),
   }
-  const way = { clock: fakeClock(), longWay: () => undefined, replyEnded() {} }
-  const reply = new PlainReply({ ...way, socket: socket as unknown as Socket })
+  const connection = { clock: fakeClock(), nodeResponse: () => undefined, replyEnded() {} }
+  const reply = new PlainReply({ ...connection, socket: socket as unknown as Socket })
   assert.equal(reply.sendWhole(200, { given: [], own: ['Content-Encoding', 'gzip'] }, body), true)
   const text = Buffer.concat(chunks).toString('latin1')
   return { writes: chunks.length, isCorked, body: text.slice(text.indexOf('\r\n\r\n') + 4) }

@@ -1,5 +1,5 @@
 /**
- * The way back of a plain request. An answer that is there as a whole is written to the socket with its head, as
+ * The reply to a plain request. An answer that is there as a whole is written to the socket with its head, as
  * node:http would have written it; for any other node:http's own response is made when it is first needed.
  */
 import type { ServerResponse } from 'node:http'
@@ -10,30 +10,30 @@ import type { Reply, SentHeaders, WholeBody } from './exchange.ts'
 import { sendShort, shortOf } from './send-buffer.ts'
 
 /** The connection, as far as a reply needs it. */
-export interface Way {
+export interface ReplyConnection {
   readonly socket: Socket
   readonly clock: Clock
   /** Has node:http read the request, and returns its response; undefined where the connection came to its end by that. */
-  longWay(): ServerResponse | undefined
+  nodeResponse(): ServerResponse | undefined
   /** The reply is over: everything was handed to the system, or the client has disconnected. */
   replyEnded(reply: PlainReply): void
 }
 
 export class PlainReply implements Reply {
   statusCode = 200
-  readonly #way: Way
+  readonly #connection: ReplyConnection
   #response: ServerResponse | undefined
   #isSent = false
   #isFlushed = false
   #isOver = false
   #whenClosed: (() => void)[] = []
 
-  constructor(way: Way) {
-    this.#way = way
+  constructor(connection: ReplyConnection) {
+    this.#connection = connection
   }
 
   get socket(): Socket {
-    return this.#way.socket
+    return this.#connection.socket
   }
 
   get headersSent(): boolean {
@@ -61,13 +61,13 @@ export class PlainReply implements Reply {
   }
 
   set shouldKeepAlive(isKept: boolean) {
-    const response = this.#longWay()
+    const response = this.#nodeResponse()
     if (response !== undefined) response.shouldKeepAlive = isKept
   }
 
   sendWhole(status: number, headers: SentHeaders, body: WholeBody): boolean {
     if (this.#response !== undefined || withoutBody.has(status)) return false
-    const head = headText(status, headers, this.#way.clock)
+    const head = headText(status, headers, this.#connection.clock)
     if (head === undefined) return false
     this.statusCode = status
     this.#isSent = true
@@ -91,17 +91,17 @@ export class PlainReply implements Reply {
 
   writeHead(status: number, headers: string[]): void {
     this.statusCode = status
-    this.#longWay()?.writeHead(status, headers)
+    this.#nodeResponse()?.writeHead(status, headers)
   }
 
   write(chunk: Uint8Array | string, encoding?: 'latin1'): boolean {
-    const response = this.#longWay()
+    const response = this.#nodeResponse()
     if (response === undefined) return true
     return encoding === undefined ? response.write(chunk) : response.write(chunk, encoding)
   }
 
   end(chunk?: Uint8Array): void {
-    this.#longWay()?.end(chunk)
+    this.#nodeResponse()?.end(chunk)
   }
 
   /** A reply that is over has no connection any more: its socket serves others. */
@@ -113,7 +113,7 @@ export class PlainReply implements Reply {
 
   once(event: 'close' | 'drain', listener: () => void): void {
     if (event === 'close') this.#whenClosed.push(listener)
-    else this.#longWay()?.once('drain', listener)
+    else this.#nodeResponse()?.once('drain', listener)
   }
 
   /** Whether all of the answer was written, though perhaps not yet sent. */
@@ -122,8 +122,8 @@ export class PlainReply implements Reply {
   }
 
   /** Others come behind it: node:http keeps them in order. */
-  goLong(): void {
-    this.#longWay()
+  useNodeHttp(): void {
+    this.#nodeResponse()
   }
 
   /** The socket is closed. */
@@ -136,9 +136,9 @@ export class PlainReply implements Reply {
     this.#finish()
   }
 
-  #longWay(): ServerResponse | undefined {
+  #nodeResponse(): ServerResponse | undefined {
     if (this.#response === undefined && !this.#isOver) {
-      this.#response = this.#way.longWay()
+      this.#response = this.#connection.nodeResponse()
       this.#response?.once('close', () => this.#finish())
     }
     return this.#response
@@ -151,7 +151,7 @@ export class PlainReply implements Reply {
     // The connection keeps its last reply: that must not keep the listeners alive.
     this.#whenClosed = []
     for (const listener of listeners) listener()
-    this.#way.replyEnded(this)
+    this.#connection.replyEnded(this)
   }
 }
 

@@ -8,7 +8,7 @@ import type { HeaderList } from '../../backends/backend.ts'
 import { Memo } from '../../core/memo.ts'
 import { requestHeaders } from '../../engine/http/headers.ts'
 import type { Body, BodyLimits } from './body.ts'
-import type { Asked } from './exchange.ts'
+import type { ClientRequest } from './exchange.ts'
 
 /** The lines after the first one. Clients send the same ones again and again: they are read once, shared, and so frozen. */
 interface PlainHead {
@@ -33,7 +33,7 @@ interface BodyBytes {
 /** `partial`: the beginning of a head that may be plain. `long`: of one that is longer than heads are read here. */
 export type PlainRead = PlainRequest | 'partial' | 'long' | 'other'
 
-export class PlainRequest implements Asked {
+export class PlainRequest implements ClientRequest {
   readonly method: 'GET' | 'POST'
   url: string
   readonly rawHeaders: HeaderList
@@ -56,9 +56,9 @@ export class PlainRequest implements Asked {
     this.size = bytes.end
   }
 
-  gather({ maxBytes, hold }: BodyLimits, told: (body: Body) => void): void {
-    if (this.#body.length > maxBytes) told('too long')
-    else told(hold(this.#body.length) ? this.#body : 'no room')
+  gather({ maxBytes, hold }: BodyLimits, onBody: (body: Body) => void): void {
+    if (this.#body.length > maxBytes) onBody('too long')
+    else onBody(hold(this.#body.length) ? this.#body : 'no room')
   }
 }
 

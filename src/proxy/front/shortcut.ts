@@ -7,16 +7,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../core/clock.ts'
 import type { Arrival } from './arrivals.ts'
-import type { Asked, Reply } from './exchange.ts'
+import type { ClientRequest, Reply } from './exchange.ts'
 import type { HeadTurns } from './head-turns.ts'
-import { PlainReply, type Way } from './plain-reply.ts'
+import { PlainReply, type ReplyConnection } from './plain-reply.ts'
 import { maxPartialBytes, readPlain } from './plain-request.ts'
 
 export interface ShortcutOptions {
   readonly clock: Clock
   readonly maxHeaderBytes: number
   /** Takes a request that was read here; without it none is. */
-  readonly begin: ((request: Asked, reply: Reply) => void) | undefined
+  readonly begin: ((request: ClientRequest, reply: Reply) => void) | undefined
   /** Counts the received bytes of an incomplete request. */
   readonly arrival: Arrival
   readonly headTurns: HeadTurns
@@ -27,7 +27,7 @@ export const maxPieces = 8
 /** A client that sends more than this without having read the answer before is paused. */
 const maxWaitingBytes = 64 * 1024
 
-export class Shortcut implements Way {
+export class Shortcut implements ReplyConnection {
   readonly socket: Socket
   readonly clock: Clock
   readonly #options: ShortcutOptions
@@ -85,7 +85,7 @@ export class Shortcut implements Way {
     return true
   }
 
-  longWay(): ServerResponse | undefined {
+  nodeResponse(): ServerResponse | undefined {
     this.#isAdopting = true
     this.#adopted = undefined
     this.#handOver(this.#currentBytes!)
@@ -163,7 +163,7 @@ export class Shortcut implements Way {
   #queueBehind(reply: PlainReply): void {
     const bytes = this.#waiting!
     if (!reply.isAnswered) {
-      reply.goLong()
+      reply.useNodeHttp()
       this.#leave(bytes)
     } else if (bytes.length > maxWaitingBytes) this.socket.pause()
     this.#count()

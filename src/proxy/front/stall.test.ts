@@ -17,9 +17,9 @@ function setUp(minRateBytes = 1000, hasTurn = true) {
     once: () => {},
     destroy: () => void cut.push('destroyed'),
   }
-  const patience = { clock, writeTimeoutMs: 60_000, minRateBytes, runtime: allOn }
+  const options = { clock, writeTimeoutMs: 60_000, minRateBytes, runtime: allOn }
   const onSlowReader = () => cut.push('counted')
-  new StallWatch(reply as unknown as Reply, { ...patience, onSlowReader }).watch()
+  new StallWatch(reply as unknown as Reply, { ...options, onSlowReader }).watch()
   const take = (bytes: number) => {
     handle.writeQueueSize -= bytes
     return clock.advance(60_000)

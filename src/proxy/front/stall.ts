@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import { type RuntimeSwitches, writeQueueOf } from '../../core/runtime.ts'
 import type { Reply } from './exchange.ts'
 
-export interface Patience {
+export interface StallOptions {
   readonly clock: Clock
   /** A client that takes nothing for this long, or less than the minimum rate over this long, is cut off. */
   readonly writeTimeoutMs: number
@@ -17,13 +17,13 @@ export interface Patience {
 
 export class StallWatch {
   readonly #reply: Reply
-  readonly #patience: Patience
+  readonly #options: StallOptions
   #timer: Timer | undefined
   #isWatched = false
 
-  constructor(reply: Reply, patience: Patience) {
+  constructor(reply: Reply, options: StallOptions) {
     this.#reply = reply
-    this.#patience = patience
+    this.#options = options
   }
 
   /**
@@ -35,7 +35,7 @@ export class StallWatch {
     if (this.#timer !== undefined || socket?.writableLength === 0 || this.#reply.closed) return
     if (!this.#isWatched) this.#reply.once('close', () => this.#timer?.cancel())
     this.#isWatched = true
-    const { clock, writeTimeoutMs, minRateBytes, runtime } = this.#patience
+    const { clock, writeTimeoutMs, minRateBytes, runtime } = this.#options
     const before = socket && progressOf(socket, runtime)
     const least = Math.max(1, (minRateBytes * writeTimeoutMs) / 1000)
     this.#timer = clock.after(writeTimeoutMs, () => {
@@ -45,7 +45,7 @@ export class StallWatch {
         this.watch()
         return
       }
-      this.#patience.onSlowReader?.()
+      this.#options.onSlowReader?.()
       this.#reply.destroy()
     })
   }

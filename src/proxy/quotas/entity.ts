@@ -8,7 +8,7 @@ import { headerOf } from '../../core/headers.ts'
 import { type Identity, identityOf, personalHeaders, userHeaders } from '../../engine/http/identity.ts'
 import type { EntitySource } from './terms.ts'
 
-export interface Asker {
+export interface Requester {
   readonly headers: HeaderList
   /** Empty where it is not known. */
   readonly address: string
@@ -27,7 +27,7 @@ const secretHeaders = new Set(
   ['cookie', 'proxy-authorization', ...personalHeaders].filter((name) => !userHeaders.includes(name)),
 )
 
-export function entityOf(source: EntitySource, { headers, address }: Asker, partition: Identity): string {
+export function entityOf(source: EntitySource, { headers, address }: Requester, partition: Identity): string {
   if (source === 'address') return address === '' ? anonymous : addressOf(address)
   if (source === 'identity') {
     const identity = identityOf(headers, partition)

@@ -9,7 +9,7 @@ import type { Limiter, Permit, Refusal, Tokens } from '../../limits/limit.ts'
 import { quotaLimits } from '../../telemetry/labels.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { QuotaCounts } from '../../telemetry/quota-families.ts'
-import { type Asker, entityOf } from './entity.ts'
+import { entityOf, type Requester } from './entity.ts'
 import { exceededLimits } from './refusal-answer.ts'
 import { RequestTokens } from './request-tokens.ts'
 import type { ProxyLimit, QuotaTerms } from './terms.ts'
@@ -62,9 +62,9 @@ export class Quota {
   }
 
   /** Takes the request token. At once where tokens are counted in this thread. Only while `isActive`. */
-  admit(asker: Asker): MaybePromise<Admission> {
+  admit(requester: Requester): MaybePromise<Admission> {
     const terms = this.#options.terms()!
-    const ticket = new Ticket(this, terms, entityOf(terms.entity, asker, this.#options.partition()))
+    const ticket = new Ticket(this, terms, entityOf(terms.entity, requester, this.#options.partition()))
     return andThen(ticket.admit(), (taken) => ({ ticket, refusal: taken.ok ? undefined : taken }))
   }
 

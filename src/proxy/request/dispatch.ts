@@ -1,5 +1,5 @@
 /** Hands every request of an address to the database that it is for. */
-import type { Asked, Reply } from '../front/exchange.ts'
+import type { ClientRequest, Reply } from '../front/exchange.ts'
 import type { Handler } from './handler.ts'
 import { type Destination, destinationOf, isFor, type Route, withoutPrefix } from './routes.ts'
 
@@ -10,7 +10,7 @@ interface Claimant {
 }
 
 /** `group`: the narrower claim first. */
-export function answererOf(group: readonly Claimant[]): (request: Asked, response: Reply) => void {
+export function answererOf(group: readonly Claimant[]): (request: ClientRequest, response: Reply) => void {
   const [first] = group
   // All that comes is for it, whatever host it names.
   if (first !== undefined && first.route === undefined) {

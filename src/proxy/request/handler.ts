@@ -10,7 +10,7 @@ import type { MaybePromise } from '../../stores/store.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import type { Arrivals } from '../front/arrivals.ts'
 import { type Body, type ForwardBody, hasBody, smallBodyOf } from '../front/body.ts'
-import type { Asked, Reply } from '../front/exchange.ts'
+import type { ClientRequest, Reply } from '../front/exchange.ts'
 import type { Admission, Quota } from '../quotas/quota.ts'
 import { Cancels } from './cancels.ts'
 import { type Incoming, readTarget } from './incoming.ts'
@@ -60,7 +60,7 @@ export class Handler {
   }
 
   /** Synchronous where possible: a promise is made only where something has to be waited for. */
-  handle(request: Asked, response: Reply): MaybePromise<void> {
+  handle(request: ClientRequest, response: Reply): MaybePromise<void> {
     const outgoing = new Outgoing(request, response, this.#options)
     this.#unfinished++
     return this.#run(outgoing, () => this.#answer(request, outgoing))
@@ -96,7 +96,7 @@ export class Handler {
     }
   }
 
-  #answer(request: Asked, outgoing: Outgoing): MaybePromise<void> | 'later' {
+  #answer(request: ClientRequest, outgoing: Outgoing): MaybePromise<void> | 'later' {
     const incoming = readTarget(request, outgoing.trace)
     if (incoming === undefined)
       return this.#own.refuse(outgoing, 'bad_request', 'the request target is not a path')
@@ -152,7 +152,7 @@ export class Handler {
   }
 
   #gather(
-    request: Asked,
+    request: ClientRequest,
     outgoing: Outgoing,
     { incoming, isQuery }: { readonly incoming: Incoming; readonly isQuery: boolean },
   ): MaybePromise<void> | 'later' {

@@ -3,7 +3,7 @@ import type { WireRequest } from '../../backends/backend.ts'
 import { requestHeaders } from '../../engine/http/headers.ts'
 import type { SpanIds } from '../../telemetry/channels.ts'
 import { tracedHeaders } from '../../telemetry/tracing.ts'
-import type { Asked } from '../front/exchange.ts'
+import type { ClientRequest } from '../front/exchange.ts'
 import { wholeUrl } from './routes.ts'
 
 /**
@@ -14,7 +14,7 @@ export interface Incoming extends Omit<WireRequest, 'body'> {}
 
 /** Undefined where the request target cannot be forwarded. Queries on its behalf are part of its own span. */
 export function readTarget(
-  message: Pick<Asked, 'method' | 'url' | 'rawHeaders' | 'endToEnd'>,
+  message: Pick<ClientRequest, 'method' | 'url' | 'rawHeaders' | 'endToEnd'>,
   trace?: SpanIds,
 ): Incoming | undefined {
   const target = originForm(message.url ?? '')

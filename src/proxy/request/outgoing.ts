@@ -11,14 +11,14 @@ import type { SpanIds } from '../../telemetry/channels.ts'
 import type { Visit } from '../../telemetry/record.ts'
 import { negotiate, type Packing, packingOf } from '../compression/encoding.ts'
 import type { PackOptions } from '../compression/pack-answer.ts'
-import type { Asked, Reply } from '../front/exchange.ts'
+import type { ClientRequest, Reply } from '../front/exchange.ts'
 import { maxShortBytes, type ShortBody } from '../front/send-buffer.ts'
 import { sendWhole } from '../front/send-whole.ts'
-import { type Patience, StallWatch } from '../front/stall.ts'
+import { type StallOptions, StallWatch } from '../front/stall.ts'
 import type { Ticket } from '../quotas/ticket.ts'
 import { type MemoryOptions, ReplyMemory } from './reply-memory.ts'
 
-export interface OutgoingOptions extends Patience, PackOptions, MemoryOptions {
+export interface OutgoingOptions extends StallOptions, PackOptions, MemoryOptions {
   readonly via: string
   /** Decides at its beginning whether a request is traced. */
   readonly trace?: (headers: HeaderList) => SpanIds | undefined
@@ -49,7 +49,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   /** Where the client is limited. */
   ticket: Ticket | undefined
   bytes = 0
-  readonly #request: Asked
+  readonly #request: ClientRequest
   readonly #response: Reply
   readonly #began: number
   readonly #stall: StallWatch
@@ -57,7 +57,7 @@ export class Outgoing implements Client, StreamTarget, Visit {
   #isCancelled = false
   readonly #onCancelled: (() => void)[] = []
 
-  constructor(request: Asked, response: Reply, options: OutgoingOptions) {
+  constructor(request: ClientRequest, response: Reply, options: OutgoingOptions) {
     this.#request = request
     this.#response = response
     this.options = options

@@ -1,5 +1,5 @@
 /** Which requests of a common address are for which database. */
-import type { Asked } from '../front/exchange.ts'
+import type { ClientRequest } from '../front/exchange.ts'
 
 export interface Route {
   /** The host name of the request, in lower case. */
@@ -16,7 +16,7 @@ export interface Destination {
 }
 
 /** A whole URL as the target has both, whatever the Host header is (RFC 9112 §3.2.2). */
-export function destinationOf({ headers, url = '/' }: Pick<Asked, 'headers' | 'url'>): Destination {
+export function destinationOf({ headers, url = '/' }: Pick<ClientRequest, 'headers' | 'url'>): Destination {
   const whole = wholeUrl(url)
   return whole === undefined
     ? { host: hostName(headers.host), target: url }

@@ -30,14 +30,14 @@ function setUp(isSent = true) {
     end: () => void told.push('end'),
     failed: ({ reason }) => void told.push(`failed: ${reason}`),
   }
-  const journey = {
+  const attempts = {
     ...{ begun() {}, answered() {}, failed: () => undefined, ended() {} },
     timedOut: () => void told.push('timed out'),
   }
   const pace = new Pace({ afterTurn: (action) => turns.push(action) })
   const clock = fakeClock()
   const reader = new ResponseReader(handler, {
-    ...{ clock, pace, journey, idleTimeoutMs: 1000, slot: { leave() {}, hold() {}, proceed() {} } },
+    ...{ clock, pace, attempts, idleTimeoutMs: 1000, slot: { leave() {}, hold() {}, proceed() {} } },
   })
   reader.begin()
   const own = controller as unknown as Dispatcher.DispatchController

@@ -9,14 +9,14 @@ import type { Slot } from './slots.ts'
 export interface ReaderOptions {
   readonly clock: Clock
   readonly idleTimeoutMs: number
-  readonly journey: Journey
+  readonly attempts: Attempts
   readonly pace: Pace
   /** Its connection. */
   readonly slot: Pick<Slot, 'leave' | 'hold' | 'proceed'>
 }
 
 /** The attempts that one request takes. */
-export interface Journey {
+export interface Attempts {
   /** A byte of the response has arrived. */
   begun(): void
   /** The head of the response has arrived. */
@@ -98,13 +98,13 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
   }
 
   onResponseStarted(): void {
-    this.#options.journey.begun()
+    this.#options.attempts.begun()
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (this.#isOver || status < 200) return
     this.#lastActivity = this.#options.clock.elapsed()
-    this.#options.journey.answered(status)
+    this.#options.attempts.answered(status)
     this.#handler.head(status, headerList(controller.rawHeaders))
   }
 
@@ -122,7 +122,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#isOver) return
     this.#controller = undefined
-    const broken = this.#options.journey.failed(error)
+    const broken = this.#options.attempts.failed(error)
     if (broken !== undefined) this.fail(broken)
     else this.#lastActivity = this.#options.clock.elapsed()
   }
@@ -140,16 +140,16 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
 
   /** Instead of one timer per chunk: when it rings, it looks how long ago the last byte came. */
   #watch(delayMs: number): void {
-    const { clock, journey, idleTimeoutMs } = this.#options
+    const { clock, attempts, idleTimeoutMs } = this.#options
     this.#timer = clock.after(delayMs, () => {
       const isSent = this.#controller !== undefined
       const patienceMs = isSent ? idleTimeoutMs : Math.max(idleTimeoutMs, leastUnsentMs)
       const idle = this.#controller?.paused ? 0 : clock.elapsed() - this.#lastActivity
       if (idle < patienceMs) this.#watch(Math.min(patienceMs - idle, idleTimeoutMs))
-      // A query that got no connection has told nothing about the database.
+      // A query without a connection shows nothing about the database.
       else if (!isSent) this.fail({ reason: 'queue_full', detail: `not sent within ${patienceMs} ms` })
       else {
-        journey.timedOut()
+        attempts.timedOut()
         // In this order: aborting reports an error of its own at once.
         this.fail({ reason: 'database_timeout', detail: `no byte for ${patienceMs} ms` })
         this.#controller?.abort(new Error('timed out'))
@@ -161,7 +161,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler, UpstreamCall,
     if (this.#isOver) return false
     this.#isOver = true
     this.#timer?.cancel()
-    this.#options.journey.ended()
+    this.#options.attempts.ended()
     this.#options.slot.leave()
     return true
   }

@@ -5,10 +5,10 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
 import { conditionalHeaders, endToEnd } from '../../engine/http/headers.ts'
 import type { Encoding, ResponseHandler, Upstream, UpstreamCall } from '../../engine/ports.ts'
+import { RequestAttempts, type UpstreamRequest } from './attempts.ts'
 import { Endpoints } from './choice.ts'
 import { type AuthOptions, Credentials } from './credentials.ts'
 import { Endpoint, type UpstreamState, type UpstreamTls } from './endpoint.ts'
-import { type Cargo, RequestJourney } from './journey.ts'
 import { Pace } from './pace.ts'
 import { ResponseReader } from './response.ts'
 import { type Concurrency, type QueueFigures, Slot, type SlotKind, Slots } from './slots.ts'
@@ -91,7 +91,7 @@ export class HttpUpstream implements Upstream {
     const headers = this.#requestHeaders(endToEnd(request.headers, conditionalHeaders))
     headers.push('accept-encoding', accept)
     const body = request.body.length > 0 ? request.body : null
-    return this.#begin(this.#endpoints, this.#cargo({ ...request, body }, headers), handler)
+    return this.#begin(this.#endpoints, this.#toUpstream({ ...request, body }, headers), handler)
   }
 
   /** As `send`, with the client's own Accept-Encoding and a body that may be streamed. */
@@ -103,7 +103,7 @@ export class HttpUpstream implements Upstream {
     if (length !== undefined && request.body !== null) headers.push('content-length', length)
     return this.#begin(
       this.#endpoints,
-      { ...this.#cargo(request, headers), isSafe: isSafe(request), slot: slotOf(request) },
+      { ...this.#toUpstream(request, headers), isSafe: isSafe(request), slot: slotOf(request) },
       handler,
     )
   }
@@ -121,7 +121,7 @@ export class HttpUpstream implements Upstream {
     return list
   }
 
-  #cargo({ method, path, search, body }: ForwardRequest, headers: string[]): Cargo {
+  #toUpstream({ method, path, search, body }: ForwardRequest, headers: string[]): UpstreamRequest {
     return {
       method,
       path: search === '' ? path : `${path}?${search}`,
@@ -146,19 +146,19 @@ export class HttpUpstream implements Upstream {
     return [...others, 'authorization', value]
   }
 
-  #begin(endpoints: Endpoints, cargo: Cargo, handler: ResponseHandler): UpstreamCall {
-    const journey = new RequestJourney(endpoints, cargo)
+  #begin(endpoints: Endpoints, request: UpstreamRequest, handler: ResponseHandler): UpstreamCall {
+    const attempts = new RequestAttempts(endpoints, request)
     const { clock, onHeldCut } = this.#options
-    const idleTimeoutMs = cargo.patienceMs ?? this.#options.idleTimeoutMs
-    const slot = new Slot(this.#slots, cargo.slot ?? 'fetch', {
-      start: () => journey.begin(reader),
+    const idleTimeoutMs = request.patienceMs ?? this.#options.idleTimeoutMs
+    const slot = new Slot(this.#slots, request.slot ?? 'fetch', {
+      start: () => attempts.begin(reader),
       cut: () => {
         reader.cut()
         onHeldCut?.()
       },
       refuse: (detail) => reader.fail({ reason: 'queue_full', detail }),
     })
-    const reader = new ResponseReader(handler, { clock, idleTimeoutMs, journey, pace: this.#pace, slot })
+    const reader = new ResponseReader(handler, { clock, idleTimeoutMs, attempts, pace: this.#pace, slot })
     slot.enter()
     return reader
   }
@@ -171,16 +171,20 @@ export class HttpUpstream implements Upstream {
   }
 
   #probe(endpoint: Endpoint, { path, intervalMs }: ProbeOptions): void {
-    const request = { method: 'GET', path, search: '', headers: [], body: null }
-    const cargo = this.#cargo(request, this.#requestHeaders([]))
+    const get = { method: 'GET', path, search: '', headers: [], body: null }
+    const request = this.#toUpstream(get, this.#requestHeaders([]))
     const patienceMs = Math.min(intervalMs, maxProbeMs)
-    this.#begin(new Endpoints([endpoint], true), { ...cargo, patienceMs, isProbe: true, slot: 'probe' }, deaf)
+    this.#begin(
+      new Endpoints([endpoint], true),
+      { ...request, patienceMs, isProbe: true, slot: 'probe' },
+      ignored,
+    )
   }
 }
 
 const maxProbeMs = 5_000
 const authorization = new Set(['authorization'])
-const deaf: ResponseHandler = { head() {}, data() {}, end() {}, failed() {} }
+const ignored: ResponseHandler = { head() {}, data() {}, end() {}, failed() {} }
 
 const slotOf = ({ body }: ForwardRequest): SlotKind => (body instanceof Readable ? 'upload' : 'forward')
 

@@ -23,7 +23,7 @@ import { type Opened, openFile } from './open.ts'
 import { Panes } from './panes.ts'
 import { type Disk, systemDisk } from './place.ts'
 import { minuteOf, Records } from './records.ts'
-import { Room } from './room.ts'
+import { SizeLimit } from './size-limit.ts'
 
 export type { Refused } from '../kind.ts'
 export type { StoreCounters, StoreHealth } from './health.ts'
@@ -90,7 +90,7 @@ class FileStore implements LmdbStore {
   readonly #keys: Keys
   readonly #records: Records
   readonly #panes: Panes
-  readonly #room: Room
+  readonly #sizeLimit: SizeLimit
   readonly #collectCells: () => Promise<void>
   /** Keys that were read, until their use is noted in the file. */
   readonly #used = new Set<Key>()
@@ -110,10 +110,10 @@ class FileStore implements LmdbStore {
     this.#records = new Records(tables, this.#keys)
     const parts = { file: this.#file, tables, keys: this.#keys, records: this.#records, health: this.#health }
     this.#panes = new Panes(parts, options)
-    this.#room = new Room({ clock, disk, directory, maxBytes, reserveBytes, retentionMs }, parts)
+    this.#sizeLimit = new SizeLimit({ clock, disk, directory, maxBytes, reserveBytes, retentionMs }, parts)
     this.cells = new LmdbCells({
       ...{ file: this.#file, health: this.#health, clock, markers: this.#markers },
-      hasRoomFor: (bytes) => this.#health.isWritable && this.#room.hasRoomForCells(bytes),
+      hasRoomFor: (bytes) => this.#health.isWritable && this.#sizeLimit.hasRoomForCells(bytes),
     })
     this.#collectCells = cellCollection(this.#file, clock)
     this.#schedule()
@@ -194,7 +194,7 @@ class FileStore implements LmdbStore {
     this.#used.clear()
     await this.#change(0, () => this.#noteUses(used))
     try {
-      await this.#room.expire()
+      await this.#sizeLimit.expire()
       await this.#collectCells()
     } catch (error) {
       this.#health.fail(error)
@@ -230,7 +230,7 @@ class FileStore implements LmdbStore {
     if (bytes > this.#options.maxBytes / 8) return false
     const { maxQueuedBytes = 64 * 1024 * 1024 } = this.#options
     if (this.#file.queuedBytes + bytes > maxQueuedBytes) return false
-    return this.#health.attempt(() => this.#room.hasRoomFor(bytes)) ?? false
+    return this.#health.attempt(() => this.#sizeLimit.hasRoomFor(bytes)) ?? false
   }
 
   #noteUses(keys: readonly Key[]): void {

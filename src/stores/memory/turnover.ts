@@ -39,7 +39,7 @@ export class Turnover<T extends Sized> {
   readonly #all = new Map<Key, Resident<T>>()
   readonly #new = new Line<T>()
   readonly #main = new Line<T>()
-  readonly #asked = new Asked()
+  readonly #requests = new RequestCounts()
 
   get size(): number {
     return this.#all.size
@@ -57,7 +57,7 @@ export class Turnover<T extends Sized> {
   /** Counts as a request, also on a miss. */
   use(key: Key): T | undefined {
     const resident = this.#all.get(key)
-    this.#asked.count(resident?.place ?? placeOf(key), this.#all.size)
+    this.#requests.count(resident?.place ?? placeOf(key), this.#all.size)
     if (resident === undefined) return undefined
     this.#lineOf(resident).toEnd(resident)
     return resident.value
@@ -144,7 +144,7 @@ export class Turnover<T extends Sized> {
 
   /** An entry with one request has no value, at any size. */
   #worthOf({ place, value }: Resident<T>): number {
-    return (this.#asked.lately(place) - 1) * weightOf(value.bytes)
+    return (this.#requests.lately(place) - 1) * weightOf(value.bytes)
   }
 
   #admit(resident: Resident<T>): void {
@@ -204,22 +204,22 @@ class Line<T extends Sized> {
 const places = 512 * 1024
 const most = 255
 /** Requests per entry after which the counts are halved, and the bounds of that. */
-const asksPerEntry = 4
-const fewestAsks = 4000
-const mostAsks = 64 * 1024
+const perEntry = 4
+const fewestRequests = 4000
+const mostRequests = 64 * 1024
 
 /**
  * How often keys were requested lately, in a fixed amount of memory. Two keys that share a counter count for each
  * other.
  */
-class Asked {
+class RequestCounts {
   #young = new Uint8Array(places)
   #old = new Uint8Array(places)
   #counted = 0
 
   count(place: number, entries: number): void {
     if (this.#young[place]! < most) this.#young[place]!++
-    if (++this.#counted >= Math.min(mostAsks, Math.max(fewestAsks, asksPerEntry * entries))) this.#turn()
+    if (++this.#counted >= Math.min(mostRequests, Math.max(fewestRequests, perEntry * entries))) this.#turn()
   }
 
   lately(place: number): number {

@@ -29,10 +29,10 @@ export interface Chain {
 
 /** The belief of the lowest level of a chain, if the topmost one starts from `prior`. */
 export function beliefOf({ backend, sources, shape }: Chain, prior: Belief, z = oneSided80): Belief {
-  const above = backend.believe(prior, z)
+  const above = backend.estimate(prior, z)
   const parent =
-    sources.length === 0 ? above : mostChanging(sources.map((source) => source.believe(above, z)))
-  return shape === undefined ? parent : shape.believe(parent, z)
+    sources.length === 0 ? above : mostChanging(sources.map((source) => source.estimate(above, z)))
+  return shape === undefined ? parent : shape.estimate(parent, z)
 }
 
 export class Hierarchy {

@@ -81,7 +81,7 @@ export class Level {
     this.evidence = new Evidence(ageBorders, parent.rates)
   }
 
-  believe(parent: Belief, z = oneSided80): Belief {
+  estimate(parent: Belief, z = oneSided80): Belief {
     const bounds = Array.from(parent.uppers, (_, at) => this.evidence.bound(at, z))
     const isOwn = bounds.map(
       ({ upper, changes }, at) => changes >= enoughChanges || upper <= parent.uppers[at]!,
@@ -104,7 +104,7 @@ export class Level {
   ): void {
     this.decay(now)
     this.evidence.fit(parent.rates)
-    this.belief = this.believe(parent)
+    this.belief = this.estimate(parent)
     const curve = { borders: ageBorders, rates: this.belief.uppers }
     for (let at = 0; at < ageBorders.length; at++) {
       const ttl = invert(curve, Math.max(0, ageBorders[at]!), { budget, cap })

@@ -49,7 +49,7 @@ type Wanted = Pick<Extract<ToMainThread, { kind: 'read' }>, 'interval' | 'stale'
 const noBucket: Interval = { from: 0, to: 0 }
 
 /** How late the main thread may learn which keys were used: this is its order of eviction. */
-const tellUsedMs = 1000
+const reportUsedMs = 1000
 
 export class Replica {
   readonly #options: ReplicaOptions
@@ -62,7 +62,7 @@ export class Replica {
   readonly #farStores: Set<StoreName>
   #lastAsk = 0
   #lastWrite = 0
-  #isTellingUsed = false
+  #isReportingUsed = false
 
   constructor(options: ReplicaOptions) {
     this.#options = options
@@ -213,11 +213,11 @@ export class Replica {
     const held = this.#held.get(key)
     if (held !== undefined && this.#isOverdue(store, held)) this.#compare(store, key)
     else if (held !== undefined || this.#pending.has(key)) this.#use(store, key)
-    else if (this.#farStores.has(store)) this.#tell(store, [key])
+    else if (this.#farStores.has(store)) this.#sendUsed(store, [key])
   }
 
   #compare(store: StoreName, key: Key): void {
-    this.#tell(store, [key])
+    this.#sendUsed(store, [key])
     const compared = this.#ask(store, key, { interval: noBucket })
     this.#overdue.set(key, compared)
     void compared.then(() => this.#overdue.delete(key))
@@ -239,18 +239,18 @@ export class Replica {
       this.#used.set(store, keys)
     }
     keys.add(key)
-    if (this.#isTellingUsed) return
-    this.#isTellingUsed = true
-    this.#options.clock.after(tellUsedMs, () => this.#tellUsed())
+    if (this.#isReportingUsed) return
+    this.#isReportingUsed = true
+    this.#options.clock.after(reportUsedMs, () => this.#reportUsed())
   }
 
-  #tellUsed(): void {
-    this.#isTellingUsed = false
-    for (const [store, keys] of this.#used) this.#tell(store, [...keys])
+  #reportUsed(): void {
+    this.#isReportingUsed = false
+    for (const [store, keys] of this.#used) this.#sendUsed(store, [...keys])
     this.#used.clear()
   }
 
-  #tell(store: StoreName, keys: readonly Key[]): void {
+  #sendUsed(store: StoreName, keys: readonly Key[]): void {
     this.#options.send({ kind: 'used', store, keys })
   }
 }

@@ -4,7 +4,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isUnavailable, type Unavailable } from '../availability.ts'
-import { freePorts, type ServerProcess, startServer } from '../process.ts'
+import { freePorts } from '../ports.ts'
+import { type ServerProcess, startServer } from '../process.ts'
 import { type Installation, installCassandra } from './install.ts'
 import {
   jvmFlags,

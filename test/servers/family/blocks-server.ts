@@ -3,7 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isUnavailable, type Unavailable } from '../availability.ts'
 import { buildProgram, type GoProgram } from '../go.ts'
-import { freePorts, type ServerLocation, type ServerProcess, startServer } from '../process.ts'
+import { freePorts } from '../ports.ts'
+import { type ServerLocation, type ServerProcess, startServer } from '../process.ts'
 
 export interface BlocksServer {
   readonly name: string

@@ -2,7 +2,8 @@
 import { join } from 'node:path'
 import { isUnavailable, type Unavailable } from '../availability.ts'
 import { buildProgram } from '../go.ts'
-import { freePorts, type ServerProcess, startServer } from '../process.ts'
+import { freePort } from '../ports.ts'
+import { type ServerProcess, startServer } from '../process.ts'
 import { type Prometheus, startPrometheus } from '../prometheus.ts'
 import { thanos } from './programs.ts'
 
@@ -23,7 +24,7 @@ export async function startThanos(): Promise<Thanos | Unavailable> {
   const extraConfig = 'global: { external_labels: { cluster: one, replica: a } }'
   const prometheus = await startPrometheus({ extraConfig, extraFlags: oneBlockSize })
   if (isUnavailable(prometheus)) return prometheus
-  const [grpc] = await freePorts(1)
+  const grpc = await freePort()
   const store = `127.0.0.1:${grpc}`
   const started: { stop(): Promise<void> }[] = [prometheus]
   const start = async (name: string, args: readonly string[]) => {
@@ -44,7 +45,7 @@ export async function startThanos(): Promise<Thanos | Unavailable> {
     prometheus,
     sidecar,
     async query(...flags) {
-      const [own] = await freePorts(1)
+      const own = await freePort()
       return start('query', [`--grpc-address=127.0.0.1:${own}`, `--endpoint=${store}`, ...flags])
     },
     async stop() {

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '../../wait.ts'
 import { isUnavailable, type Unavailable } from '../availability.ts'
-import { freePorts } from '../process.ts'
+import { freePort } from '../ports.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 
 export interface SentinelSet {
@@ -82,7 +82,7 @@ async function startClusterNode(): Promise<ClusterNode | Unavailable> {
   let bus = 0
   const server = await startRedis('valkey', {
     async prepare() {
-      bus = (await freePorts(1))[0]!
+      bus = await freePort()
     },
     options: () => [
       ...['--cluster-enabled', 'yes', '--cluster-port', String(bus)],

@@ -9,7 +9,7 @@ import { minuteOfUse } from './keys.ts'
 import type { Disk } from './place.ts'
 import type { Records } from './records.ts'
 
-export interface RoomOptions {
+export interface SizeLimitOptions {
   readonly clock: Clock
   readonly disk: Disk
   readonly directory: string
@@ -34,15 +34,15 @@ const keysAtOnce = 64
 const pageFactor = 2
 const diskCheckMs = 5000
 
-export class Room {
-  readonly #options: RoomOptions
+export class SizeLimit {
+  readonly #options: SizeLimitOptions
   readonly #file: StoreFile
   readonly #records: Records
   readonly #health: Health
   #freeOnDisk = Number.POSITIVE_INFINITY
   #nextDiskCheck = Number.NEGATIVE_INFINITY
 
-  constructor(options: RoomOptions, parts: { file: StoreFile; records: Records; health: Health }) {
+  constructor(options: SizeLimitOptions, parts: { file: StoreFile; records: Records; health: Health }) {
     this.#options = options
     this.#file = parts.file
     this.#records = parts.records

@@ -5,10 +5,10 @@ import type { Broken } from '../../engine/ports.ts'
 import type { Choice, Endpoints } from './choice.ts'
 import type { Endpoint } from './endpoint.ts'
 import { isFaultOf } from './errors.ts'
-import type { Journey, ResponseReader } from './response.ts'
+import type { Attempts, ResponseReader } from './response.ts'
 import type { SlotKind } from './slots.ts'
 
-export interface Cargo {
+export interface UpstreamRequest {
   readonly method: string
   /** With the search. */
   readonly path: string
@@ -25,9 +25,9 @@ export interface Cargo {
   headersFor(endpoint: Endpoint): string[] | { readonly error: string }
 }
 
-export class RequestJourney implements Journey {
+export class RequestAttempts implements Attempts {
   readonly #endpoints: Endpoints
-  readonly #cargo: Cargo
+  readonly #request: UpstreamRequest
   #reader: ResponseReader | undefined
   #endpoint: Endpoint | undefined
   #isTrial = false
@@ -37,15 +37,15 @@ export class RequestJourney implements Journey {
   /** The error of another database. */
   #earlier: string | undefined
 
-  constructor(endpoints: Endpoints, cargo: Cargo) {
+  constructor(endpoints: Endpoints, request: UpstreamRequest) {
     this.#endpoints = endpoints
-    this.#cargo = cargo
+    this.#request = request
   }
 
   begin(reader: ResponseReader): void {
     this.#reader = reader
     reader.begin()
-    const broken = this.#attempt(reader, this.#endpoints.first(this.#cargo.isSafe))
+    const broken = this.#attempt(reader, this.#endpoints.first(this.#request.isSafe))
     // Not before the caller has the call in hand.
     if (broken !== undefined) queueMicrotask(() => reader.fail(broken))
   }
@@ -57,13 +57,13 @@ export class RequestJourney implements Journey {
   answered(status: number): void {
     this.#isAnswered = true
     const health = this.#endpoint!.health
-    if (this.#cargo.isProbe === true && status >= 500) health.failed(this.#isTrial, `status ${status}`)
+    if (this.#request.isProbe === true && status >= 500) health.failed(this.#isTrial, `status ${status}`)
     else health.answered()
   }
 
   failed(error: Error): Broken | undefined {
     const failed = this.#endpoint!
-    const isTheirs = isFaultOf(error, this.#cargo.body)
+    const isTheirs = isFaultOf(error, this.#request.body)
     const meaning = failed.meaningOf(error)
     if (isTheirs) failed.health.failed(this.#isTrial, meaning)
     this.ended()
@@ -80,7 +80,7 @@ export class RequestJourney implements Journey {
 
   /** The database for the retry, if that does no harm and no byte of the response was forwarded. */
   #next(failed: Endpoint): Choice | undefined {
-    const { isSafe, isProbe } = this.#cargo
+    const { isSafe, isProbe } = this.#request
     const isFree = isSafe && !this.#isRepeated && !isProbe && (!this.#isAnswered || this.#reader!.restart())
     // Only for a retry: choosing a database may begin its trial.
     const other = isFree ? this.#endpoints.other(failed) : undefined
@@ -105,9 +105,9 @@ export class RequestJourney implements Journey {
     const { endpoint } = chosen
     this.#endpoint = endpoint
     this.#isTrial = chosen.isTrial
-    const { method, path, body } = this.#cargo
+    const { method, path, body } = this.#request
     const obstacle = endpoint.obstacle
-    const headers = obstacle === undefined ? this.#cargo.headersFor(endpoint) : { error: obstacle }
+    const headers = obstacle === undefined ? this.#request.headersFor(endpoint) : { error: obstacle }
     if (!Array.isArray(headers)) return unreachable(this.#named(endpoint, headers.error))
     try {
       endpoint.dispatch(

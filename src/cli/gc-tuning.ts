@@ -9,7 +9,7 @@ import { largeLimit, spareOf } from '../core/budget.ts'
 import { countBuffersAsHeap, hasKnownHeapFlags, saveMemory, setHeapGrowth } from '../core/runtime.ts'
 
 /** Several threads that share the panes collect by themselves: see core/garbage.ts. */
-export function tameCollector(memoryBytes: number, hasWorkers: boolean): void {
+export function tuneGarbageCollection(memoryBytes: number, hasWorkers: boolean): void {
   const isKnown = hasKnownHeapFlags()
   if (isKnown && !hasWorkers && isRoomy(memoryBytes)) collectAfter(spareOf(memoryBytes))
   else setHeapGrowth(200)
