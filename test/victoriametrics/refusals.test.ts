@@ -23,8 +23,18 @@ const dependent = [
   '1 ^ last_over_time(flappy[16s])',
   'last_over_time(gappy[1m]) != last_over_time(flappy[16s])',
   'last_over_time(gappy[1m]) > bool last_over_time(flappy[16s])',
+  'sum(absent_over_time(fleeting[16s]))',
+  'max((absent_over_time(fleeting[16s])))',
+  'stddev(last_over_time(flappy[1s]) * Inf)',
+  'stdvar(last_over_time(flappy[1s]) * Inf)',
 ]
-const local = ['last_over_time(flappy[16s])', 'sum(sum_over_time(flappy[1m]))']
+const local = [
+  'last_over_time(flappy[16s])',
+  'sum(sum_over_time(flappy[1m]))',
+  'absent_over_time(fleeting[16s])',
+  'sum(abs(absent_over_time(fleeting[16s])))',
+  'quantile(0.5, absent_over_time(fleeting[16s]))',
+]
 
 const maxCuts = 400
 
