@@ -12,10 +12,9 @@ const cached: readonly Form[] = [
     ...metrics.map((name) => `last_over_time(${name}[5m])`),
     ...each(overTime, '$_over_time(flappy[90s])'),
     ...each(overTime, '$_over_time(gappy{host!="b"}[10m])'),
-    ...each(
-      words('sum avg min max count group quantile'),
-      '$ by (job) (last_over_time(gappy[1m]))',
-    ).map((text) => text.replace('quantile by (job) (', 'quantile by (job) (0.3, ')),
+    ...each(words('sum avg min max count group quantile'), '$ by (job) (last_over_time(gappy[1m]))').map(
+      (text) => text.replace('quantile by (job) (', 'quantile by (job) (0.3, '),
+    ),
     ...each(
       words('+ - * / % > < >= <= == and unless'),
       'last_over_time(gappy[16s]) $ last_over_time(flappy[16s])',
