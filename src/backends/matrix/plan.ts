@@ -119,16 +119,12 @@ function withHeaders(
 
 function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {
   if ('bypass' in pairs) return pairs
-  const text = firstValue(pairs, 'query')
-  const start = firstValue(pairs, 'start')
-  const end = firstValue(pairs, 'end')
-  const step = firstValue(pairs, 'step')
+  const [text, start, end, step] = ['query', 'start', 'end', 'step'].map((name) => firstValue(pairs, name))
   if (text === undefined || start === undefined || end === undefined || step === undefined) {
     return { bypass: 'missing_parameter' }
   }
   const range = readRange(start, end, step)
-  if ('bypass' in range) return range
-  return { text, pairs, start: range.start, end: range.end, stepMs: range.stepMs }
+  return 'bypass' in range ? range : { text, pairs, ...range }
 }
 
 /** A single step of a sorted answer is fetched with a neighbour. */
