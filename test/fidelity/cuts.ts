@@ -1,4 +1,4 @@
-/** Requests that are cut in two on the server itself: what may be cached gives the same points in parts as as a whole. */
+/** Requests that are cut in two on the server itself: what may be cached has the same points in parts and as a whole. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { ApiClient } from './client.ts'
