@@ -166,7 +166,7 @@ class LayoutRules {
       ...buckets,
       sources: examined.metrics,
       knowsAllSources: examined.namesAll,
-      lookbackMs: lookbackOf(examined.reach, firstValue(pairs, 'lookback_delta')),
+      lookbackMs: lookbackOf(examined.reach, deltaIn(pairs)),
       ...(examined.reach.aheadMs > 0 && { lookaheadMs: examined.reach.aheadMs }),
       terms: firstValue(pairs, 'timeout') ?? '',
       isVerbatim: isVerbatim(examined, buckets),
@@ -191,6 +191,10 @@ class LayoutRules {
     })
   }
 }
+
+/** M3 has another name for it, which the others ignore. */
+const deltaIn = (pairs: Pairs): string | undefined =>
+  firstValue(pairs, 'lookback_delta') ?? firstValue(pairs, 'lookback')
 
 /** A timeout that the database refuses must fail, also where the answer is stored. */
 function refuseTimeout(pairs: Pairs): PromqlBypass | undefined {
