@@ -199,8 +199,6 @@ const deltaIn = (pairs: Pairs): string | undefined =>
 /** A timeout that the database refuses must fail, also where the answer is stored. */
 function refuseTimeout(pairs: Pairs): PromqlBypass | undefined {
   const timeout = firstValue(pairs, 'timeout')
-  if (timeout === undefined || isPositive(parseStep(timeout))) return undefined
+  if (timeout === undefined || (parseStep(timeout) ?? 0) > 0) return undefined
   return { bypass: 'invalid_parameter', detail: 'timeout is not a positive duration that we read' }
 }
-
-const isPositive = (value: number | undefined): boolean => value !== undefined && value > 0
