@@ -18,10 +18,10 @@ const words = {
   examples: [
     "windowpane explain 'sum(rate(http_requests_total[5m]))'",
     'windowpane explain --start -6h --step 60 --run up',
-    'windowpane explain --data @druid-query.json --json',
+    'windowpane explain --data @query.json --json',
   ],
   about: `A file, or - for the input, holds PromQL, a form (query=…&start=…), the URL of a
-query, a query of Druid (JSON or SQL), or a request as JSON: {"path", "search",
+query, a query in JSON or SQL, or a request as JSON: {"path", "search",
 "headers", "body"}. Headers matter where clients do not share all answers.`,
   flags: [
     {

@@ -12,10 +12,9 @@ const cached: readonly Form[] = [
     ...metrics.map((name) => `last_over_time(${name}[5m])`),
     ...each(overTime, '$_over_time(flappy[90s])'),
     ...each(overTime, '$_over_time(gappy{host!="b"}[10m])'),
-    ...each(
-      words('sum avg min max count group stddev quantile'),
-      '$ by (job) (last_over_time(gappy[1m]))',
-    ).map((text) => text.replace('quantile by (job) (', 'quantile by (job) (0.3, ')),
+    ...each(words('sum avg min max count group quantile'), '$ by (job) (last_over_time(gappy[1m]))').map(
+      (text) => text.replace('quantile by (job) (', 'quantile by (job) (0.3, '),
+    ),
     ...each(
       words('+ - * / % > < >= <= == and unless'),
       'last_over_time(gappy[16s]) $ last_over_time(flappy[16s])',
@@ -63,12 +62,14 @@ const passedOn: readonly Form[] = [
     'sum by (job) (flappy)',
     'slow offset 5m',
     'last_over_time(gappy[1m]) or slow[1m]',
+    'sum(absent_over_time(fleeting[16s]))',
   ),
   ...bypassed(
     'unsafe_function',
     'rate(requests_total[5m])',
     'increase(requests_total[1m])',
     'topk(1, steady[1m])',
+    'stddev(steady[1m])',
     'histogram_quantile(0.9, latency_bucket[1m])',
   ),
   ...bypassed('unparseable_query', 'range_avg(steady[1m])', 'steady[1m] default 0'),

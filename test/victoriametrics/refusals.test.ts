@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiClient } from '../fidelity/client.ts'
+import { type Cut, isSame, someCut } from '../fidelity/cuts.ts'
 import { seededRandom } from '../fidelity/random.ts'
 import { END, lines, START } from './dataset.ts'
 import { startDatabase } from './under-test.ts'
@@ -23,61 +24,22 @@ const dependent = [
   '1 ^ last_over_time(flappy[16s])',
   'last_over_time(gappy[1m]) != last_over_time(flappy[16s])',
   'last_over_time(gappy[1m]) > bool last_over_time(flappy[16s])',
+  'sum(absent_over_time(fleeting[16s]))',
+  'max((absent_over_time(fleeting[16s])))',
+  'stddev(last_over_time(flappy[1s]) * Inf)',
+  'stdvar(last_over_time(flappy[1s]) * Inf)',
 ]
-const local = ['last_over_time(flappy[16s])', 'sum(sum_over_time(flappy[1m]))']
+const local = [
+  'last_over_time(flappy[16s])',
+  'sum(sum_over_time(flappy[1m]))',
+  'absent_over_time(fleeting[16s])',
+  'sum(abs(absent_over_time(fleeting[16s])))',
+  'quantile(0.5, absent_over_time(fleeting[16s]))',
+]
 
 const maxCuts = 400
 
-interface Cut {
-  readonly step: number
-  /** Seconds. */
-  readonly start: number
-  readonly points: number
-  /** How many points the first part has. */
-  readonly at: number
-}
-
-function cutOf(number: number): Cut {
-  const random = seededRandom(7, number)
-  const points = random.int(3, 30)
-  return {
-    step: random.pick([5, 7, 15, 60]),
-    start: random.int(START / 1000, END / 1000 - 3600),
-    points,
-    at: random.pick([1, points - 1, random.int(1, points - 1)]),
-  }
-}
-
-/** Every point with its labels, in any order. */
-async function pointsOf(
-  client: ApiClient,
-  query: string,
-  { step, start, points }: Omit<Cut, 'at'>,
-): Promise<string[]> {
-  const end = start + (points - 1) * step
-  const range = new URLSearchParams({
-    query,
-    start: `${start}`,
-    end: `${end}`,
-    step: `${step}`,
-    nocache: '1',
-  })
-  const { body } = await client.get(`/api/v1/query_range?${range}`)
-  const answer = JSON.parse(body.toString()) as { data: { result: { metric: object; values: unknown[] }[] } }
-  return answer.data.result.flatMap(({ metric, values }) =>
-    values.map((value) => JSON.stringify([metric, value])),
-  )
-}
-
-async function isSame(client: ApiClient, query: string, cut: Cut): Promise<boolean> {
-  const { step, start, points, at } = cut
-  const [whole, head, tail] = await Promise.all([
-    pointsOf(client, query, cut),
-    pointsOf(client, query, { step, start, points: at }),
-    pointsOf(client, query, { step, start: start + at * step, points: points - at }),
-  ])
-  return [...head, ...tail].sort().join() === whole.sort().join()
-}
+const cutOf = (number: number): Cut => someCut(seededRandom(7, number), { from: START, to: END })
 
 test('forwarded queries change when they are cut, and cached ones do not', async (t) => {
   const server = await startDatabase(t)

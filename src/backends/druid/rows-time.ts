@@ -3,6 +3,7 @@
  * without the fraction), or epoch milliseconds; both with or without the quotes of JSON.
  */
 import type { EpochMs } from '../../core/clock.ts'
+import { dayMs } from '../iso.ts'
 
 const quote = 0x22
 const minus = 0x2d
@@ -42,7 +43,7 @@ function readDateTime(bytes: Uint8Array, start: number, end: number): EpochMs {
   const hasFraction = bytes[start + secondsEnd] === 0x2e /* . */
   const fraction = hasFraction ? digits(bytes, start + secondsEnd + 1, 3) : 0
   const offset = readOffset(bytes, start + (hasFraction ? fractionEnd : secondsEnd), end)
-  return day * 86_400_000 + hour * 3_600_000 + minute * 60_000 + second * 1000 + fraction - offset
+  return day + hour * 3_600_000 + minute * 60_000 + second * 1000 + fraction - offset
 }
 
 /** `Z`, `+05:30`, or with seconds as before the age of railways; in milliseconds. */
@@ -70,18 +71,12 @@ function digits(bytes: Uint8Array, start: number, count: number): number {
   return value
 }
 
-/** Days from the epoch to a day of the Gregorian calendar; NaN for a day that it does not have. */
-function dayOf(year: number, month: number, day: number): number {
+/** When a day of the Gregorian calendar begins; NaN for a day that it does not have. */
+function dayOf(year: number, month: number, day: number): EpochMs {
   if (!(month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month))) return Number.NaN
-  // Years begin in March here, so that a leap day is the last one.
-  const shifted = month <= 2 ? year - 1 : year
-  const dayOfYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1
-  const leapDays = Math.floor(shifted / 4) - Math.floor(shifted / 100) + Math.floor(shifted / 400)
-  return 365 * shifted + leapDays + dayOfYear - daysBeforeEpoch
+  // Date.UTC takes the years 0 to 99 for others. 400 years later everything is the same.
+  return Date.UTC(year + 400, month - 1, day) - 146_097 * dayMs
 }
-
-/** From the first of March of the year 0. */
-const daysBeforeEpoch = 719_468
 
 function daysIn(year: number, month: number): number {
   if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31

@@ -58,6 +58,13 @@ test('a request that ends between two steps has no such part, and one of a singl
   assert.deepEqual([single.whole, single.edges!.buckets], [[], [single.window]])
 })
 
+test('a purge reaches as far as the lookback of a request', () => {
+  const lookback = (more: string) => planned(getRange(`${ending('1600000601')}${more}`)).lookbackMs
+  assert.equal(lookback(''), 300_000)
+  assert.equal(lookback('&lookback=1h'), 3_600_000)
+  assert.equal(lookback('&lookback=step'), Number.POSITIVE_INFINITY)
+})
+
 // As M3 1.5.0 sends it with every answer.
 const unlimited = '{"Series":1,"Datapoints":5,"TotalSeries":1,"Limited":false}'
 const headers: [name: string, value: string, storable: boolean][] = [

@@ -119,16 +119,12 @@ function withHeaders(
 
 function read(pairs: Pairs | PromqlBypass): ParsedRange | PromqlBypass {
   if ('bypass' in pairs) return pairs
-  const text = firstValue(pairs, 'query')
-  const start = firstValue(pairs, 'start')
-  const end = firstValue(pairs, 'end')
-  const step = firstValue(pairs, 'step')
+  const [text, start, end, step] = ['query', 'start', 'end', 'step'].map((name) => firstValue(pairs, name))
   if (text === undefined || start === undefined || end === undefined || step === undefined) {
     return { bypass: 'missing_parameter' }
   }
   const range = readRange(start, end, step)
-  if ('bypass' in range) return range
-  return { text, pairs, start: range.start, end: range.end, stepMs: range.stepMs }
+  return 'bypass' in range ? range : { text, pairs, ...range }
 }
 
 /** A single step of a sorted answer is fetched with a neighbour. */
@@ -170,7 +166,7 @@ class LayoutRules {
       ...buckets,
       sources: examined.metrics,
       knowsAllSources: examined.namesAll,
-      lookbackMs: lookbackOf(examined.reach, firstValue(pairs, 'lookback_delta')),
+      lookbackMs: lookbackOf(examined.reach, deltaIn(pairs)),
       ...(examined.reach.aheadMs > 0 && { lookaheadMs: examined.reach.aheadMs }),
       terms: firstValue(pairs, 'timeout') ?? '',
       isVerbatim: isVerbatim(examined, buckets),
@@ -196,11 +192,13 @@ class LayoutRules {
   }
 }
 
+/** M3 has another name for it, which the others ignore. */
+const deltaIn = (pairs: Pairs): string | undefined =>
+  firstValue(pairs, 'lookback_delta') ?? firstValue(pairs, 'lookback')
+
 /** A timeout that the database refuses must fail, also where the answer is stored. */
 function refuseTimeout(pairs: Pairs): PromqlBypass | undefined {
   const timeout = firstValue(pairs, 'timeout')
-  if (timeout === undefined || isPositive(parseStep(timeout))) return undefined
+  if (timeout === undefined || (parseStep(timeout) ?? 0) > 0) return undefined
   return { bypass: 'invalid_parameter', detail: 'timeout is not a positive duration that we read' }
 }
-
-const isPositive = (value: number | undefined): boolean => value !== undefined && value > 0

@@ -20,7 +20,7 @@ export interface Reached {
 /** Prometheus' own default. */
 const defaultDeltaMs = 300_000
 
-/** `delta` is the lookback_delta parameter of the request; the server's own setting is not known. */
+/** `delta` is the lookback of the request; the server's own setting is not known. */
 export function lookbackOf({ instantMs, rangeMs }: Reached, delta: string | undefined): number {
   const deltaMs = delta === undefined || delta === '' ? 0 : readDuration(delta)
   const looksBack = instantMs > Number.NEGATIVE_INFINITY

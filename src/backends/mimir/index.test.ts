@@ -17,7 +17,7 @@ const mergedKey = (labels: LabelSet): Buffer =>
 
 testFamilyMember({
   ...{ backend, order: byMergedKey },
-  headers: ['x-scope-orgid', 'x-mimir-force-prometheus-engine', 'x-read-consistency'],
+  headers: ['x-scope-orgid', 'x-mimir-force-prometheus-engine', 'x-read-consistency', 'x-filter-queryables'],
 })
 
 test('it names itself', () => {

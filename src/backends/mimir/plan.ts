@@ -8,7 +8,7 @@ import type { Planner, RangeQuery } from '../matrix/plan.ts'
 import type { IsQuestionHeader } from '../matrix/question-headers.ts'
 import type { LateOptions } from '../matrix/settled-age.ts'
 
-const selectsData = namedLike(['x-scope-orgid', 'x-mimir-*', 'x-read-consistency*'])
+const selectsData = namedLike(['x-scope-orgid', 'x-mimir-*', 'x-read-consistency*', 'x-filter-queryables'])
 
 /** Mimir refuses clients that do not accept JSON (406), and has a format of its own for clients that name it. */
 export const isQuestionHeader: IsQuestionHeader = (name, value) =>

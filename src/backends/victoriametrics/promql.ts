@@ -25,8 +25,9 @@ const dialect: matrix.Dialect = {
     count_over_time day_of_month day_of_week day_of_year days_in_month deg exp first_over_time floor hour last_over_time
     ln log10 log2 mad_over_time max_over_time min_over_time minute month pi predict_linear present_over_time
     quantile_over_time rad round sin sinh sqrt stddev_over_time stdvar_over_time sum_over_time tan tanh time vector year`),
-  aggregations: words('avg count group max min stddev stdvar sum'),
-  // Not in the list: topk and bottomk, which put the answer into an order of their own.
+  // Not in the lists: stddev and stdvar, which are 0 for a single series of the request and nothing for one infinite value
+  // among several; topk and bottomk, which put the answer into an order of their own.
+  aggregations: words('avg count group max min sum'),
   parametricAggregations: words('quantile'),
   refuses,
 }
@@ -49,8 +50,11 @@ function refuses({ name, node }: SyntaxNodeRef, text: string): string | undefine
       return 'on, ignoring, group_left, group_right: series that match twice are merged or refused by how much they overlap'
     // It takes any expression where PromQL wants a number.
     case 'FunctionCallBody':
-      return node.parent!.name !== 'FunctionCall' ||
-        argumentsOf(text, node.parent!).parameters.every(isNumber)
+      if (node.parent!.name === 'AggregateExpr')
+        return isAbsence(node.firstChild, text)
+          ? 'an aggregation of absent_over_time, which then is 1 for each series of the request alone'
+          : undefined
+      return argumentsOf(text, node.parent!).parameters.every(isNumber)
         ? undefined
         : 'a computed parameter: its series are counted'
     default:
@@ -60,6 +64,11 @@ function refuses({ name, node }: SyntaxNodeRef, text: string): string | undefine
 
 const isNumber = ({ name, lastChild }: SyntaxNode): boolean =>
   (name === 'UnaryExpr' ? lastChild?.name : name) === 'NumberDurationLiteral'
+
+const isAbsence = (node: SyntaxNode | null, text: string): boolean =>
+  node?.name === 'ParenExpr'
+    ? isAbsence(node.firstChild, text)
+    : node?.name === 'FunctionCall' && text.startsWith('absent_over_time', node.from)
 
 export function createExaminer(): matrix.Examine {
   const examine = matrix.createExaminer(dialect)
