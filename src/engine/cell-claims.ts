@@ -230,12 +230,13 @@ class Lease {
 
   /**
    * Records that the flight is over. A node that begins to wait meanwhile changes the row, and is seen at the next
-   * attempt. A write that failed may have been done. It is retried, because others wait until the row is updated.
+   * attempt. A write that failed may have been done. It is retried, because others wait until the row is updated. Only
+   * failures count: however many flights of a key land at once, each change of the row is the landing of one of them.
    */
   async #end(end: FlightEnd): Promise<void> {
     const { rows, wanted } = this.#options
     let row = this.#row
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    for (let failures = 0; failures < maxAttempts; failures += row === undefined ? 1 : 0) {
       row ??= await rows.read(wanted.key).catch(() => undefined)
       const own = row && this.#ownIn(row)
       if (row === undefined) continue
