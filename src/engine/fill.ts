@@ -192,9 +192,15 @@ export class GapFiller {
     const { edges, terms, queryId } = plan
     const spec = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms, queryId }
     const send = () => {
-      sentAt = clock.elapsed()
       const accept = target?.encoding ?? upstream.preferredEncoding
-      fetch.sent(upstream.send(backend.narrow(plan, intervals), accept, fetch))
+      try {
+        const narrowed = backend.narrow(plan, intervals)
+        sentAt = clock.elapsed()
+        fetch.sent(upstream.send(narrowed, accept, fetch))
+      } catch (error) {
+        // Thrown on, it would end the process where the query was claimed or paid for first.
+        fetch.giveUp('unusable_answer', String(error))
+      }
     }
     const sendPaid = () => sendWhenPaid(trip, intervals, { fetch, send })
     this.#whenClaimed(trip, spec, { fetch, send: sendPaid })

@@ -201,7 +201,7 @@ export class Intake implements ResponseHandler, Backlogged {
 
   #keep(chunk: Uint8Array): void {
     if (this.#decoder === undefined) this.#hold(chunk)
-    else if (!this.#body!.count(this.#tee.unsent)) this.#giveUp('memory_exhausted', 'before it was decoded')
+    else if (!this.#body!.count(this.#tee.unsent)) this.giveUp('memory_exhausted', 'before it was decoded')
     else if (!this.#decoder.write(chunk)) {
       // Bytes queued in the decoder are in no budget: the database waits.
       this.#pressure.block('decoder')
@@ -222,7 +222,7 @@ export class Intake implements ResponseHandler, Backlogged {
     if (this.#isSettled) return
     const unkept = this.#body!.write(chunk, this.#tee.unsent)
     if (unkept === undefined) return
-    if (this.#status < 500 || this.#tee.isOpen) this.#giveUp(unkept.reason, unkept.detail)
+    if (this.#status < 500 || this.#tee.isOpen) this.giveUp(unkept.reason, unkept.detail)
     else {
       // A server error that does not end is a server error.
       this.#pressure.cancel()
@@ -232,7 +232,7 @@ export class Intake implements ResponseHandler, Backlogged {
   }
 
   /** Members go their own way at once; only a client that has a part of the response waits for the rest. */
-  #giveUp(reason: ServingReason, detail: string): void {
+  giveUp(reason: ServingReason, detail: string): void {
     this.#tee.release()
     this.#settle({ kind: 'unusable', reason, detail })
     if (!this.#tee.isOpen) this.#pressure.cancel()
@@ -259,7 +259,7 @@ export class Intake implements ResponseHandler, Backlogged {
 
   #undecodable(detail: string): void {
     if (this.#isSettled) return
-    if (this.#options.isTransparent === true) this.#giveUp('unusable_answer', detail)
+    if (this.#options.isTransparent === true) this.giveUp('unusable_answer', detail)
     else {
       this.#pressure.cancel()
       this.failed({ reason: 'database_unreachable', detail })

@@ -90,10 +90,9 @@ export class ClaimTable {
   }
 
   #otherFlight(thread: number, wanted: Wanted): OpenClaim | undefined {
-    for (const open of this.#byKey.get(wanted.key) ?? []) {
-      if (open.thread !== thread && isWorthAwaiting(open, wanted.intervals, wanted)) return open
-    }
-    return undefined
+    const isOther = (open: OpenClaim) =>
+      open.thread !== thread && isWorthAwaiting(open, wanted.intervals, wanted)
+    return this.#byKey.get(wanted.key)?.values().find(isOther)
   }
 
   #add(name: string, open: OpenClaim): void {
