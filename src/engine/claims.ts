@@ -12,9 +12,9 @@ export type Verdict = 'go' | Look
 export interface Look {
   /**
    * Buckets fetched at or after this are accepted even if their TTL expired on the way: the request waited for them.
-   * Infinite where it did not wait.
+   * Absent where it did not wait.
    */
-  readonly acceptFrom: EpochMs
+  readonly acceptFrom?: EpochMs | undefined
   /** The flight that it waited for brought nothing that it can read: it is not to wait for another one. */
   readonly isInVain?: boolean
 }

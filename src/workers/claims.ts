@@ -73,7 +73,7 @@ export class ClaimTable {
     const answer = (verdict: Verdict) => this.#options.send(thread, { kind: 'claimed', claim, verdict })
     const { key, intervals, edges, startedAt, isImpatient } = wanted
     if (!isImpatient && this.#options.isNews(key, seen)) {
-      answer({ acceptFrom: Number.POSITIVE_INFINITY })
+      answer({})
       return
     }
     const other = isImpatient ? undefined : this.#otherFlight(thread, wanted)
