@@ -13,7 +13,8 @@ import { newUuid } from '../core/uuid.ts'
 import type { Cells } from '../stores/cells.ts'
 import { durationIn, pollDelay } from './claim-polls.ts'
 import { type ClaimedFlight, type ClaimRow, ClaimRows, newsMs, type WriteOutcome } from './claim-rows.ts'
-import type { Claim, Claims, FlightEnd, Look, Verdict, Wanted } from './claims.ts'
+import type { Claim, Claims, FlightEnd, Verdict, Wanted } from './claims.ts'
+import type { Look } from './fetch.ts'
 import { isWorthAwaiting } from './flights.ts'
 
 export interface CellClaimsOptions {

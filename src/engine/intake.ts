@@ -13,7 +13,7 @@ import { BackPressure } from './back-pressure.ts'
 import type { Backlog, Backlogged } from './backlog.ts'
 import { DecodedBody } from './decoded-body.ts'
 import { decoderFor } from './decoder.ts'
-import { errorOf, type FetchResult, fetchedBy } from './fetch.ts'
+import { errorOf, type FetchResult, fetchedBy, type Look } from './fetch.ts'
 import type { AnswerTerms } from './http/answer-terms.ts'
 import type { Broken, ResponseHandler, StreamTarget, UpstreamCall } from './ports.ts'
 import { Tee } from './tee.ts'
@@ -104,11 +104,11 @@ export class Intake implements ResponseHandler, Backlogged {
     this.#pressure.sent(call)
   }
 
-  /** No client waits any longer. */
-  cancel(): void {
+  /** No client waits any longer, or all are to look again. */
+  cancel(look?: Look): void {
     this.#pressure.cancel()
     this.#tee.drop()
-    this.#settle({ kind: 'abandoned' })
+    this.#settle({ kind: 'abandoned', look })
   }
 
   /** The target is gone, or is given another answer; the intake goes on for the store. */
