@@ -13,7 +13,8 @@ import { newUuid } from '../core/uuid.ts'
 import type { Cells } from '../stores/cells.ts'
 import { durationIn, pollDelay } from './claim-polls.ts'
 import { type ClaimedFlight, type ClaimRow, ClaimRows, newsMs, type WriteOutcome } from './claim-rows.ts'
-import type { Claim, Claims, FlightEnd, Look, Verdict, Wanted } from './claims.ts'
+import type { Claim, Claims, FlightEnd, Verdict, Wanted } from './claims.ts'
+import type { Look } from './fetch.ts'
 import { isWorthAwaiting } from './flights.ts'
 
 export interface CellClaimsOptions {
@@ -94,8 +95,7 @@ interface Awaited {
   readonly expectedMs: number
 }
 
-const nothingAwaited = Number.POSITIVE_INFINITY
-const unavailable: Decided = { outcome: 'unavailable', acceptFrom: nothingAwaited }
+const unavailable: Decided = { outcome: 'unavailable' }
 
 interface LeaseOptions extends Pick<CellClaimsOptions, 'clock' | 'share'> {
   readonly wanted: Wanted
@@ -127,11 +127,11 @@ class Lease {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const others = row.flights.filter((flight) => flight.node !== node)
       const other = wanted.isImpatient ? undefined : others.find((flight) => this.#isWorthAwaiting(flight))
-      if (other?.landed !== undefined) return { outcome: 'news', acceptFrom: nothingAwaited }
+      if (other?.landed !== undefined) return { outcome: 'news' }
       if (other?.isAwaited) return { awaited: other, expectedMs: durationIn(row) }
       const written = other ? await this.#note(row, other) : await this.#tryToWin(row, others.length > 0)
       if (written.isWritten && other !== undefined) return { awaited: other, expectedMs: durationIn(row) }
-      if (written.isWritten) return { outcome: 'won', acceptFrom: nothingAwaited }
+      if (written.isWritten) return { outcome: 'won' }
       row = written.row
     }
     return unavailable
@@ -194,15 +194,10 @@ class Lease {
       // A query that had ended before this node's claim was not awaited: its TTL counts.
       if (flight?.landed !== undefined) {
         const { at, isShared } = flight.landed
-        return {
-          outcome: 'waited',
-          acceptFrom: at >= began ? startedAt : nothingAwaited,
-          isInVain: !isShared,
-        }
+        return { outcome: 'waited', acceptFrom: at >= began ? startedAt : undefined, isInVain: !isShared }
       }
       // A flight that is not in the row any more was given up, unless its lease has run out.
-      if (flight === undefined)
-        return { outcome: clock.now() < until ? 'waited' : 'expired', acceptFrom: nothingAwaited }
+      if (flight === undefined) return { outcome: clock.now() < until ? 'waited' : 'expired' }
       until = flight.leaseUntil
       // The note may have been lost, and the holder would not share its result.
       if (!flight.isAwaited) void this.#note(row, flight).catch(() => {})
@@ -230,12 +225,13 @@ class Lease {
 
   /**
    * Records that the flight is over. A node that begins to wait meanwhile changes the row, and is seen at the next
-   * attempt. A write that failed may have been done. It is retried, because others wait until the row is updated.
+   * attempt. A write that failed may have been done. It is retried, because others wait until the row is updated. Only
+   * failures count: however many flights of a key land at once, each change of the row is the landing of one of them.
    */
   async #end(end: FlightEnd): Promise<void> {
     const { rows, wanted } = this.#options
     let row = this.#row
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    for (let failures = 0; failures < maxAttempts; failures += row === undefined ? 1 : 0) {
       row ??= await rows.read(wanted.key).catch(() => undefined)
       const own = row && this.#ownIn(row)
       if (row === undefined) continue

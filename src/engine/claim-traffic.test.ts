@@ -7,8 +7,6 @@ import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
 import { CellClaims, usualLeaseMs } from './cell-claims.ts'
 import type { Claim, Verdict, Wanted } from './claims.ts'
 
-const intervals = [{ from: 0, to: 5 }]
-
 class Nodes {
   readonly clock: FakeClock = fakeClock()
   readonly counts = { gets: 0, puts: 0, largest: 0 }
@@ -22,11 +20,12 @@ class Nodes {
     this.#claims = Array.from({ length: count }, () => new CellClaims({ ...options, timeoutMs: 250, share }))
   }
 
-  claim(node: number): Claim {
+  /** Of five buckets of one key. */
+  claim(node: number, from = 0): Claim {
     const wanted: Wanted = {
       ...{
         key: 'k',
-        intervals,
+        intervals: [{ from, to: from + 5 }],
         edges: undefined,
         along: 0,
         marks: [],
@@ -144,4 +143,22 @@ test('a landing whose answer was lost, or that failed, is written again', async 
   claim.release('stored')
   await nodes.clock.advance(500)
   assert.notEqual(verdict, undefined)
+})
+
+test('flights of one key that land at the same moment, on however many nodes, end the waits for them', async () => {
+  const holders = 12
+  const nodes = new Nodes(holders + 1)
+  const claims: Claim[] = []
+  for (let node = 0; node < holders; node++) {
+    claims.push(nodes.claim(node, 100 * node))
+    assert.equal(await claims[node]!.verdict, 'go')
+  }
+  let waiting = holders
+  for (let node = 0; node < holders; node++)
+    void nodes.claim(holders, 100 * node).verdict.then(() => waiting--)
+  await nodes.clock.advance(500)
+  assert.equal(waiting, holders)
+  for (const claim of claims) claim.release('stored')
+  await nodes.clock.advance(500)
+  assert.equal(waiting, 0)
 })

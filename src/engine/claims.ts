@@ -4,20 +4,11 @@
  * again. Between threads claims are messages (workers/claims.ts), between nodes they are leased rows (cell-claims.ts).
  */
 import type { EpochMs } from '../core/clock.ts'
+import type { Look } from './fetch.ts'
 import type { FlightSpec, Wish } from './flights.ts'
 
 /** `go`: no other flight covers this. Otherwise one does, or did: the request reads the store again. */
 export type Verdict = 'go' | Look
-
-export interface Look {
-  /**
-   * Buckets fetched at or after this are accepted even if their TTL expired on the way: the request waited for them.
-   * Infinite where it did not wait.
-   */
-  readonly acceptFrom: EpochMs
-  /** The flight that it waited for brought nothing that it can read: it is not to wait for another one. */
-  readonly isInVain?: boolean
-}
 
 /** `unstored`: the database failed, or its answer must not be stored. `abandoned`: another flight may take its place. */
 export type FlightEnd = 'stored' | 'unstored' | 'abandoned'

@@ -9,6 +9,7 @@ import { andThen, type MaybePromise } from '../core/maybe.ts'
 import type { Pane } from '../core/pane.ts'
 import type { Refusal } from '../limits/limit.ts'
 import type { FetchResult } from './fetch.ts'
+import type { Intake } from './intake.ts'
 import { findStale, staleAnswerOf } from './stale.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
@@ -42,7 +43,7 @@ export interface OverQuota {
 
 /** A query that is ready to be sent. */
 export interface PendingQuery {
-  readonly fetch: { readonly isOver: boolean; readonly result: Promise<FetchResult>; cancel(): void }
+  readonly fetch: Pick<Intake, 'isOver' | 'result' | 'cancel'>
   send(): void
 }
 

@@ -1,6 +1,7 @@
 /** What the results of queries show about the database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EngineRig } from '../testing/engine-rig.ts'
 import { isDownAfter } from './fetch.ts'
 import type { BrokenReason } from './ports.ts'
 
@@ -23,5 +24,23 @@ test('a query that was not sent, or not waited for, shows nothing', () => {
   for (const wasDown of [false, true]) {
     assert.equal(failed('queue_full', wasDown), wasDown)
     assert.equal(isDownAfter({ kind: 'abandoned' }, wasDown), wasDown)
+  }
+})
+
+test('a query whose backend or connection throws is forwarded, also where it was claimed or paid for first', async () => {
+  const soon = Promise.resolve()
+  const claims = { claim: () => ({ verdict: soon.then(() => 'go' as const), release() {} }) }
+  const meter = { charge: () => soon.then(() => ({ settle() {}, refund() {} })) }
+  for (const options of [{}, { claims }]) {
+    for (const how of [{}, { meter }]) {
+      const rig = new EngineRig(options)
+      rig.database.send = () => {
+        throw new Error('a fault of the backend')
+      }
+      const { answer } = await rig.ask(30, undefined, how)
+      const detail = 'Error: a fault of the backend'
+      assert.deepEqual(answer, { kind: 'forward', reason: 'unusable_answer', detail })
+      assert.equal(rig.budget.used, 0)
+    }
   }
 })

@@ -43,9 +43,20 @@ export interface UnusableAnswer {
   readonly detail: string
 }
 
-/** No client waited any longer. */
+/** No client waited any longer; or another thread or node fetched it, which all members waited for. */
 export interface Abandoned {
   readonly kind: 'abandoned'
+  readonly look?: Look | undefined
+}
+
+export interface Look {
+  /**
+   * Buckets fetched at or after this are accepted even if their TTL expired on the way: the request waited for them.
+   * Absent where it did not wait.
+   */
+  readonly acceptFrom?: EpochMs | undefined
+  /** The flight that it waited for brought nothing that it can read: it is not to wait for another one. */
+  readonly isInVain?: boolean
 }
 
 export interface WholeResponse {

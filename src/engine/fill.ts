@@ -7,7 +7,7 @@ import { Backlog } from './backlog.ts'
 import type { FlightEnd } from './claims.ts'
 import { overQuotaAnswer, type PendingQuery, sendWhenPaid } from './cost.ts'
 import { type FetchResult, isDownAfter, type UnusableAnswer } from './fetch.ts'
-import { type Filled, filledBy } from './flight-results.ts'
+import { type Filled, filledBy, maxLooks } from './flight-results.ts'
 import { waitForFlights } from './flight-wait.ts'
 import { type Flight, type FlightSpec, Flights, type JoinedFlight, type Wish, wholeIn } from './flights.ts'
 import { askedBy } from './gaps.ts'
@@ -41,9 +41,6 @@ interface UnusableSince {
 
 /** Queries of this thread that no client waits for, at once. */
 const maxInBackground = 2
-
-/** After so many waits for other threads or nodes a request goes its own way. */
-const maxLooks = 3
 
 export class GapFiller {
   /** Parts of buckets that were fetched. */
@@ -192,9 +189,15 @@ export class GapFiller {
     const { edges, terms, queryId } = plan
     const spec = { key: trip.key, intervals, edges, startedAt: fetchedAt, terms, queryId }
     const send = () => {
-      sentAt = clock.elapsed()
       const accept = target?.encoding ?? upstream.preferredEncoding
-      fetch.sent(upstream.send(backend.narrow(plan, intervals), accept, fetch))
+      try {
+        const narrowed = backend.narrow(plan, intervals)
+        sentAt = clock.elapsed()
+        fetch.sent(upstream.send(narrowed, accept, fetch))
+      } catch (error) {
+        // Thrown on, it would end the process where the query was claimed or paid for first.
+        fetch.giveUp('unusable_answer', String(error))
+      }
     }
     const sendPaid = () => sendWhenPaid(trip, intervals, { fetch, send })
     this.#whenClaimed(trip, spec, { fetch, send: sendPaid })
@@ -209,22 +212,17 @@ export class GapFiller {
       send()
       return
     }
-    const { looks = 0 } = trip
     const claim = claims.claim({
       ...{ key: spec.key, intervals: spec.intervals, startedAt: spec.startedAt },
       ...this.#wishOf(trip),
       along: 0,
       newestSeen: trip.newestSeen ?? Number.NEGATIVE_INFINITY,
-      isImpatient: trip.isProbe === true || looks >= maxLooks,
+      isImpatient: trip.isProbe === true || (trip.looks ?? 0) >= maxLooks,
     })
     void claim.verdict.then((verdict) => {
       if (fetch.isOver) return
       if (verdict === 'go') send()
-      else {
-        trip.looks = verdict.isInVain ? maxLooks : looks + 1
-        trip.acceptFrom = verdict.acceptFrom
-        fetch.cancel()
-      }
+      else fetch.cancel(verdict)
     })
     // The fetched buckets are in the store of this process by then.
     void fetch.result.then((result) => claim.release(flightEndOf(result)))

@@ -9,6 +9,9 @@ import { findStale, staleAnswerOf } from './stale.ts'
 import { partsOf } from './stored.ts'
 import type { Answer, IntervalCacheOptions, Trip } from './trip.ts'
 
+/** After so many waits for other threads or nodes a request goes its own way. */
+export const maxLooks = 3
+
 /** Panes for all gaps in time order; or another answer; or `again`: the failure was caused by another request. */
 export type Filled = FilledGaps | Answer | 'again'
 
@@ -72,7 +75,13 @@ async function filledWithout(
   { flight, result }: FailedFlight,
 ): Promise<Filled> {
   // A failure that another request's terms or disconnect caused is not this request's: it tries again.
-  if (result.kind === 'abandoned') return 'again'
+  if (result.kind === 'abandoned') {
+    if (result.look !== undefined) {
+      trip.looks = result.look.isInVain ? maxLooks : (trip.looks ?? 0) + 1
+      trip.acceptFrom = result.look.acceptFrom
+    }
+    return 'again'
+  }
   if (result.kind === 'unusable') return { kind: 'forward', reason: result.reason, detail: result.detail }
   if (result.kind === 'broken') {
     if (isCausedByAnother(options, trip, { flight, result })) return 'again'

@@ -45,14 +45,15 @@ function orPatience(
 ): Promise<FetchResult[] | Answer | 'again'> {
   return new Promise((resolve, reject) => {
     let isOver = false
-    const timer = options.clock.after(patienceMs, async () => {
+    const giveStale = async () => {
       if (fetch?.isStreaming) return
       const usable = await findStale(options, trip)
       if (usable === undefined || isOver || fetch?.isStreaming) return
       // The client gets this answer; the rest of the fetch is only for the store.
       fetch?.dropTarget()
       resolve(staleAnswerOf(options, trip, { ...usable, why: slow }))
-    })
+    }
+    const timer = options.clock.after(patienceMs, () => void giveStale().catch(reject))
     landed.then(resolve, reject).finally(() => {
       isOver = true
       timer.cancel()

@@ -13,7 +13,7 @@ import { BackPressure } from './back-pressure.ts'
 import type { Backlog } from './backlog.ts'
 import { DecodedBody } from './decoded-body.ts'
 import { decoderFor } from './decoder.ts'
-import { errorOf, type FetchResult, fetchedBy } from './fetch.ts'
+import { errorOf, type FetchResult, fetchedBy, type Look } from './fetch.ts'
 import type { AnswerTerms } from './http/answer-terms.ts'
 import type { Broken, ResponseHandler, StreamTarget, UpstreamCall } from './ports.ts'
 import { Tee } from './tee.ts'
@@ -112,11 +112,11 @@ export class Intake implements ResponseHandler {
     this.#pressure.sent(call)
   }
 
-  /** No client waits any longer. */
-  cancel(): void {
+  /** No client waits any longer, or all are to look again. */
+  cancel(look?: Look): void {
     this.#pressure.cancel()
     this.#tee.drop()
-    this.#settle({ kind: 'abandoned' })
+    this.#settle({ kind: 'abandoned', look })
   }
 
   /** The target is gone, or is given another answer; the intake goes on for the store. */
@@ -195,7 +195,7 @@ export class Intake implements ResponseHandler {
   #keep(chunk: Uint8Array): void {
     if (this.#decoder === undefined) {
       if (!this.#unsplit.add(chunk, !this.#tee.isOpen)) this.#pressure.block('backlog')
-    } else if (!this.#body!.count(this.#tee.unsent)) this.#giveUp('memory_exhausted', 'before it was decoded')
+    } else if (!this.#body!.count(this.#tee.unsent)) this.giveUp('memory_exhausted', 'before it was decoded')
     // Bytes queued in the decoder are in no budget: the database waits.
     else if (!this.#decoder.write(chunk)) this.#pressure.block('decoder')
   }
@@ -204,7 +204,7 @@ export class Intake implements ResponseHandler {
     if (this.#isSettled) return
     const unkept = this.#body!.write(chunk, this.#tee.unsent)
     if (unkept === undefined) return
-    if (this.#status < 500 || this.#tee.isOpen) this.#giveUp(unkept.reason, unkept.detail)
+    if (this.#status < 500 || this.#tee.isOpen) this.giveUp(unkept.reason, unkept.detail)
     else {
       // A server error that does not end is a server error.
       this.#pressure.cancel()
@@ -214,7 +214,7 @@ export class Intake implements ResponseHandler {
   }
 
   /** Members go their own way at once; only a client that has a part of the response waits for the rest. */
-  #giveUp(reason: ServingReason, detail: string): void {
+  giveUp(reason: ServingReason, detail: string): void {
     this.#settle({ kind: 'unusable', reason, detail })
     if (!this.#tee.isOpen) this.#pressure.cancel()
     else if (this.#hasArrived) this.#deliver()
@@ -244,7 +244,7 @@ export class Intake implements ResponseHandler {
 
   #undecodable(detail: string): void {
     if (this.#isSettled) return
-    if (this.#options.isTransparent === true) this.#giveUp('unusable_answer', detail)
+    if (this.#options.isTransparent === true) this.giveUp('unusable_answer', detail)
     else {
       this.#pressure.cancel()
       this.failed({ reason: 'database_unreachable', detail })

@@ -42,6 +42,37 @@ for (const nodes of [2, 4])
       })
     }
 
+    test('viewers who come while their node waits for another one accept its buckets, older than their TTL or not', async () => {
+      const fleet = new FleetRig({ nodes, patienceMs: { slow: 60_000, down: 60_000 } })
+      fleet.database.lagMs = 12_000
+      const to = fleet.openCell + minuteMs
+      const asking = []
+      for (const arrivesMs of [0, 1000, 6000, 10_000]) {
+        await fleet.clock.advance(arrivesMs - fleet.clock.elapsed())
+        for (const node of fleet.nodes) asking.push(node.ask(30, to))
+      }
+      await fleet.clock.advance(30_000)
+      for (const { text } of await Promise.all(asking)) assert.equal(text, fleet.truth(30, to))
+      assert.equal(fleet.database.asked.length, 1)
+    })
+
+    test('viewers who come while their node waits in vain wait for no other node', async () => {
+      const fleet = new FleetRig({ nodes })
+      fleet.database.lagMs = 30_000
+      fleet.database.failure = { reason: 'database_timeout', detail: 'no answer' }
+      const waits: number[] = []
+      for (let viewer = 0; viewer < 3; viewer++)
+        for (const node of fleet.nodes) {
+          const began = fleet.clock.elapsed()
+          void node.ask(30).then(() => waits.push(fleet.clock.elapsed() - began))
+          await fleet.clock.advance(100)
+        }
+      await fleet.clock.advance(300_000)
+      assert.equal(waits.length, 3 * nodes)
+      for (const waitMs of waits) assert.ok(waitMs <= 63_000, `${waitMs} ms`)
+      assert.equal(fleet.database.asked.length, nodes)
+    })
+
     for (const [takes, lagMs] of Object.entries({
       'is slow, then fails': 30_000,
       'takes long to fail': 9000,

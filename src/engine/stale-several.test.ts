@@ -199,3 +199,19 @@ test('empty ends of several fetches are known side by side', async () => {
   assert.equal(served.decision.missing, undefined)
   assert.equal(served.decision.ageSeconds, 1)
 })
+
+test('a backend that throws over a stale answer fails this request alone', async () => {
+  const rig = await newRig()
+  await rig.askRanges([[1430, 1440]])
+  rig.database.lagMs = 60_000
+  await rig.clock.advance(3 * minuteMs)
+  const faulty = {
+    ...rig.planRanges([[1430, 1443]]),
+    get limit(): number {
+      throw new Error('a fault of the backend')
+    },
+  }
+  const failing = assert.rejects(rig.serve(faulty), /a fault of the backend/)
+  await rig.clock.advance(2 * minuteMs)
+  await failing
+})

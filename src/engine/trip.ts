@@ -162,7 +162,7 @@ export interface Trip {
   /** It needs an answer of the database of its own, whatever other threads or nodes fetch or have fetched. */
   readonly isProbe?: boolean
   /** It waited for buckets fetched from then on, and accepts them even if their TTL expired meanwhile. */
-  acceptFrom?: EpochMs
+  acceptFrom?: EpochMs | undefined
   /** Set where the client has no quota for the query of this request. */
   overQuota?: OverQuota
   /** The newest clock that the last lookup found among the buckets that are not fresh. */

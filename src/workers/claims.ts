@@ -73,7 +73,7 @@ export class ClaimTable {
     const answer = (verdict: Verdict) => this.#options.send(thread, { kind: 'claimed', claim, verdict })
     const { key, intervals, edges, startedAt, isImpatient } = wanted
     if (!isImpatient && this.#options.isNews(key, seen)) {
-      answer({ acceptFrom: Number.POSITIVE_INFINITY })
+      answer({})
       return
     }
     const other = isImpatient ? undefined : this.#otherFlight(thread, wanted)
@@ -90,10 +90,9 @@ export class ClaimTable {
   }
 
   #otherFlight(thread: number, wanted: Wanted): OpenClaim | undefined {
-    for (const open of this.#byKey.get(wanted.key) ?? []) {
-      if (open.thread !== thread && isWorthAwaiting(open, wanted.intervals, wanted)) return open
-    }
-    return undefined
+    const isOther = (open: OpenClaim) =>
+      open.thread !== thread && isWorthAwaiting(open, wanted.intervals, wanted)
+    return this.#byKey.get(wanted.key)?.values().find(isOther)
   }
 
   #add(name: string, open: OpenClaim): void {
