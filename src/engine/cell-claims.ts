@@ -226,21 +226,26 @@ class Lease {
   /**
    * Records that the flight is over. A node that begins to wait meanwhile changes the row, and is seen at the next
    * attempt. A write that failed may have been done. It is retried, because others wait until the row is updated. Only
-   * failures count: however many flights of a key land at once, each change of the row is the landing of one of them.
+   * failures count, and conflicts without a change: however many flights of a key land at once, each change of the row
+   * is the landing of one of them.
    */
   async #end(end: FlightEnd): Promise<void> {
     const { rows, wanted } = this.#options
-    let row = this.#row
-    for (let failures = 0; failures < maxAttempts; failures += row === undefined ? 1 : 0) {
-      row ??= await rows.read(wanted.key).catch(() => undefined)
-      const own = row && this.#ownIn(row)
-      if (row === undefined) continue
-      if (own === undefined || own.landed !== undefined) return
-      const left = await this.#flightsAfter(row, own, end)
-      const written: WriteOutcome | undefined = await rows.write(row, left).catch(() => undefined)
-      if (written?.isWritten) return
-      row = written?.row
+    let row: ClaimRow | 'ended' | undefined = this.#row
+    for (let failures = 0; failures < maxAttempts; ) {
+      const before: ClaimRow | undefined = row ?? (await rows.read(wanted.key).catch(() => undefined))
+      row = before && (await this.#endIn(before, end).catch(() => undefined))
+      if (row === 'ended') return
+      if (row === undefined || row.rev === before?.rev) failures++
     }
+  }
+
+  /** Returns the row as it is now where others have changed it. */
+  async #endIn(row: ClaimRow, end: FlightEnd): Promise<ClaimRow | 'ended'> {
+    const own = this.#ownIn(row)
+    if (own === undefined || own.landed !== undefined) return 'ended'
+    const written = await this.#options.rows.write(row, await this.#flightsAfter(row, own, end))
+    return written.isWritten ? 'ended' : written.row
   }
 
   async #flightsAfter(row: ClaimRow, own: ClaimedFlight, end: FlightEnd): Promise<readonly ClaimedFlight[]> {

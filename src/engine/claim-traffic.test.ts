@@ -12,6 +12,8 @@ class Nodes {
   readonly counts = { gets: 0, puts: 0, largest: 0 }
   /** The next write is done, but its answer is lost. */
   losesNext = false
+  /** A lying store: every write fails as if the row had changed. */
+  refusesAll = false
   readonly #claims: readonly CellClaims[]
 
   constructor(count: number) {
@@ -66,6 +68,8 @@ class Nodes {
       put: async (id, draft, condition) => {
         counts.puts++
         counts.largest = Math.max(counts.largest, draft.value.length)
+        if (this.refusesAll)
+          return { ok: false, reason: 'condition', current: (await cells.get(id, draft.v))! }
         const outcome = await cells.put(id, draft, condition)
         if (!this.losesNext) return outcome
         this.losesNext = false
@@ -143,6 +147,17 @@ test('a landing whose answer was lost, or that failed, is written again', async 
   claim.release('stored')
   await nodes.clock.advance(500)
   assert.notEqual(verdict, undefined)
+})
+
+test('a store that refuses to change a row that is unchanged is not asked again and again', async () => {
+  const nodes = new Nodes(1)
+  const claim = nodes.claim(0)
+  assert.equal(await claim.verdict, 'go')
+  nodes.refusesAll = true
+  nodes.counts.puts = 0
+  claim.release('stored')
+  await nodes.clock.advance(2 * usualLeaseMs)
+  assert.equal(nodes.counts.puts, 4)
 })
 
 test('flights of one key that land at the same moment, on however many nodes, end the waits for them', async () => {
