@@ -1,7 +1,7 @@
 /** The PromQL that the demo database speaks: selectors with = and !=, rate and increase, one aggregation, and 1+1. */
 import type { SyntaxNode } from '@lezer/common'
-import { parser } from '@prometheus-io/lezer-promql'
 import { unquote, unreadable } from '../backends/matrix/names.ts'
+import { strictParser } from '../backends/matrix/promql.ts'
 import { parseStep } from '../backends/matrix/time.ts'
 
 export interface Matcher {
@@ -40,7 +40,6 @@ export interface ParseError {
 
 const aggregations: readonly string[] = ['sum', 'avg', 'min', 'max', 'count']
 const functions: readonly string[] = ['rate', 'increase']
-const strictParser = parser.configure({ strict: true })
 
 export function parseQuery(text: string): Query | ParseError {
   try {
