@@ -25,13 +25,9 @@ export const switchDescriptions = {
 export type RuntimeSwitches = Readonly<Record<keyof typeof switchDescriptions, boolean>>
 
 const allSwitches = (isOn: boolean): RuntimeSwitches =>
-  Object.freeze({
-    shortcut: isOn,
-    pushedBodies: isOn,
-    writeQueue: isOn,
-    gcTuning: isOn,
-    gcOnDemand: isOn,
-  })
+  Object.freeze(
+    Object.fromEntries(Object.keys(switchDescriptions).map((name) => [name, isOn])) as RuntimeSwitches,
+  )
 
 export const allOn: RuntimeSwitches = allSwitches(true)
 export const allOff: RuntimeSwitches = allSwitches(false)
