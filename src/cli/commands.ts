@@ -60,7 +60,6 @@ Most commands have --json. No colour without a terminal or with NO_COLOR.
 Exit codes: docs/reference/command-line.md. --version, --help.
 `
 
-/** The help of one command; undefined where there is none of that name. */
 export function helpOf(name: string): string | undefined {
   const words = allWords.find((each) => each.name === name)
   return words === undefined ? undefined : usageOf(words)

@@ -24,15 +24,12 @@ export const completionOf = (commands: () => readonly CommandWords[]): Command =
   async run({ positionals: [shell, ...more] }, io) {
     if (!shells.includes(shell as Shell) || more.length > 0)
       throw new Misuse(`expected one of ${shells.join(', ')}`)
-    io.out(completionScript(shell as Shell, commands()))
+    io.out(completionScripts[shell as Shell](commands()))
     return exitCode.ok
   },
 })
 
-export const completionScript = (shell: Shell, commands: readonly CommandWords[]): string =>
-  scripts[shell](commands)
-
-const scripts: Readonly<Record<Shell, (commands: readonly CommandWords[]) => string>> = { bash, zsh, fish }
+export const completionScripts = { bash, zsh, fish } as const
 
 const flagNames = ({ flags }: CommandWords): string[] => [...flags.map(({ name }) => `--${name}`), '--help']
 

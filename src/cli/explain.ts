@@ -122,7 +122,6 @@ async function textOf(named: string, io: CommandIo): Promise<GivenText> {
 const isFileName = (text: string): boolean =>
   /^(?:~|\.{0,2})\/\S*$/.test(text) || /^[^\s:(){}[\]"'=&*+,]+\.[a-z]\w*$/i.test(text)
 
-/** Of a file; - is the input. */
 const contentOf = async (name: string, io: CommandIo): Promise<string> =>
   name === '-' ? io.readInput() : Buffer.from(await (io.readFile ?? readFile)(name)).toString()
 

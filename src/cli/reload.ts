@@ -20,7 +20,6 @@ export interface ReloadOptions {
 
 export interface ReloadState {
   readonly inForceSince: EpochMs
-  /** The result of the last reload. */
   readonly last?: ReloadReport & { readonly at: EpochMs }
 }
 

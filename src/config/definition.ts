@@ -188,11 +188,7 @@ export const secret = (
 ): Key<Secret | undefined, ''> =>
   keyOf(type, meaning, { ...options, isSecret: true }) as Key<Secret | undefined, ''>
 
-export interface SectionOptions {
-  readonly checks?: readonly Check[]
-  readonly refused?: Readonly<Record<string, string>>
-  readonly shorthand?: string
-}
+export type SectionOptions = Partial<Pick<Section, 'checks' | 'refused' | 'shorthand'>>
 
 export const section = <K extends Keys>(
   keys: K,

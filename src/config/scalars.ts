@@ -81,9 +81,7 @@ export const count = (bounds: Bounds = { min: 1 }): Scalar<number, ''> => ({
     ...(bounds.max === undefined ? {} : { maximum: bounds.max }),
   },
   parse: (value) =>
-    typeof value === 'number' && Number.isSafeInteger(value) && isInside(value, { min: 0, ...bounds })
-      ? value
-      : undefined,
+    typeof value === 'number' && Number.isSafeInteger(value) && isInside(value, bounds) ? value : undefined,
   fromText: (text) => (/^\d+$/.test(text) ? Number(text) : text),
 })
 

@@ -48,9 +48,7 @@ import {
   text,
   urlPath,
 } from './text-scalars.ts'
-import { certificateIsWhole } from './tls-check.ts'
-
-const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
+import { certificateIsWhole, refusedTlsKeys } from './tls-check.ts'
 
 const mode = choice('off', 'shadow', 'on')
 const edges = choice(...edgeTreatments)
@@ -73,7 +71,7 @@ const upstreamTls = section(
   },
   {
     checks: [certificateIsWhole],
-    refused: { insecure, insecureSkipVerify: insecure, rejectUnauthorized: insecure, verify: insecure },
+    refused: refusedTlsKeys,
   },
 )
 

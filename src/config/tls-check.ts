@@ -1,4 +1,4 @@
-/** The check of every section with a certificate and its key. In a file of its own: kinds of stores use it, too. */
+/** The check, and the refused keys, of every section with a certificate and its key. In a file of their own: kinds of stores use them, too. */
 import type { Check } from './definition.ts'
 
 export const certificateIsWhole: Check = {
@@ -8,4 +8,14 @@ export const certificateIsWhole: Check = {
     if (value.key !== undefined && value.cert === undefined)
       report('key', 'needs "cert": a key is of no use without its certificate')
   },
+}
+
+const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
+
+/** Keys that people try, with the reason why there are none. */
+export const refusedTlsKeys = {
+  insecure,
+  insecureSkipVerify: insecure,
+  rejectUnauthorized: insecure,
+  verify: insecure,
 }

@@ -1,7 +1,16 @@
 /** YAML text to raw values that know their line and column. Bounded in size, depth and the expansion of aliases. */
 
-import type { Document, Node, YAMLError } from 'yaml'
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Pair, parseDocument } from 'yaml'
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  type YAMLError,
+} from 'yaml'
 import type { Problem, Raw, RawEntry, Source } from './source.ts'
 
 export interface ParsedYaml {
@@ -13,13 +22,9 @@ export interface ParsedYaml {
 const maxDepth = 32
 /** A text that is no YAML at all is wrong at every line. */
 const mostErrors = 20
-const maxNodes = 10_000
 export const maxTextLength = 256 * 1024
 
 const tooDeep = `is nested more deeply than ${maxDepth} levels`
-
-/** Mistakes after which the rest can still be read. */
-const harmless = new Set(['DUPLICATE_KEY'])
 
 const sentences: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'a tab cannot indent: use spaces',
@@ -33,21 +38,26 @@ const sentences: Readonly<Record<string, string>> = {
   BAD_DIRECTIVE: 'a directive (%) cannot be used here',
 }
 
-/** `at` returns the place of an offset of the text. */
-export function parseYaml(text: string, at?: (line: number, column: number) => Source): ParsedYaml {
+/** `at` returns the place of an offset of the text. Takes time in proportion to the text and `maxNodes`, not to the square. */
+export function parseYaml(
+  text: string,
+  at: (line: number, column: number) => Source,
+  maxNodes = 10_000,
+): ParsedYaml {
   const lines = new LineCounter()
   const sourceAt = (offset: number): Source => {
     const { line, col } = lines.linePos(offset)
-    return at?.(line, col) ?? { kind: 'default' }
+    return at(line, col)
   }
   try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, schema: 'core' })
-    const problems = firstOfEachPlace(document.errors).map((error) => problemOf(error, text, sourceAt))
-    if (document.errors.some((error) => !harmless.has(error.code))) return { raw: undefined, problems }
-    const converter = new Converter(document, sourceAt)
-    const raw =
-      document.contents === null ? undefined : converter.convert(document.contents as Node, undefined, 0)
-    return { raw: converter.hasOverflown ? undefined : raw, problems: [...problems, ...converter.problems] }
+    const { contents, errors } = parseDocument(text, {
+      ...{ lineCounter: lines, prettyErrors: false, schema: 'core', uniqueKeys: false },
+    })
+    if (errors.length > 0)
+      return { raw: undefined, problems: firstOfEachPlace(errors).map((error) => problemOf(error, sourceAt)) }
+    const converter = new Converter(sourceAt, maxNodes)
+    const raw = contents === null ? undefined : converter.convert(contents as Node, undefined, 0)
+    return { raw: converter.hasOverflown ? undefined : raw, problems: converter.problems }
   } catch (error) {
     // The parser descends by recursion: a text of brackets only ends its stack.
     if (!(error instanceof RangeError)) throw error
@@ -64,26 +74,23 @@ function firstOfEachPlace(errors: readonly YAMLError[]): YAMLError[] {
   return [...byPlace.values()].slice(0, mostErrors)
 }
 
-function problemOf(error: YAMLError, text: string, sourceAt: (offset: number) => Source): Problem {
-  const source = sourceAt(error.pos[0])
-  if (error.code === 'DUPLICATE_KEY') {
-    const key = /^[^\s:]*/.exec(text.slice(error.pos[0]))![0]
-    return { path: '', source, message: `the key "${key}" is written twice` }
-  }
+function problemOf(error: YAMLError, sourceAt: (offset: number) => Source): Problem {
   const code = error.message.startsWith('Flow') ? 'MISSING_CHAR' : error.code
-  return { path: '', source, message: sentences[code] ?? 'this is not YAML' }
+  return { path: '', source: sourceAt(error.pos[0]), message: sentences[code] ?? 'this is not YAML' }
 }
 
+/** Converts in the order of the text, so that an alias finds the last anchor before it. */
 class Converter {
   readonly problems: Problem[] = []
   hasOverflown = false
   #count = 0
-  readonly #document: Document
+  readonly #anchors = new Map<string, Node>()
   readonly #sourceAt: (offset: number) => Source
+  readonly #maxNodes: number
 
-  constructor(document: Document, sourceAt: (offset: number) => Source) {
-    this.#document = document
+  constructor(sourceAt: (offset: number) => Source, maxNodes: number) {
     this.#sourceAt = sourceAt
+    this.#maxNodes = maxNodes
   }
 
   /** `owner` is the key of a map or list: that is where an operator looks for it. */
@@ -96,40 +103,43 @@ class Converter {
     if (node.tag !== undefined)
       this.#addProblem(source, `tags such as ${tagName(node.tag)} are not used here`)
     if (isAlias(node)) {
-      const target = node.resolve(this.#document)
+      const target = this.#anchors.get(node.source)
       if (target === undefined)
         this.#addProblem(source, `there is no anchor &${node.source} before this alias`)
       return this.convert(target ?? null, owner ?? source, depth + 1)
     }
+    if ('anchor' in node && typeof node.anchor === 'string') this.#anchors.set(node.anchor, node)
     if (isSeq(node)) {
       const items = node.items.map((item) => this.convert(item as Node, undefined, depth + 1))
       return { kind: 'list', items, source: owner ?? source }
     }
     if (isMap(node)) {
-      const pairs = node.items.flatMap((pair) => this.#entry(pair as Pair<Node, Node | null>, depth))
-      return { kind: 'map', entries: new Map(pairs), source: owner ?? source }
+      const entries = new Map<string, RawEntry>()
+      for (const pair of node.items) this.#addEntry(entries, pair as Pair<Node, Node | null>, depth)
+      return { kind: 'map', entries, source: owner ?? source }
     }
     return isScalar(node) ? { ...nothing, value: plainOf(node.value) } : nothing
   }
 
-  #entry({ key, value }: Pair<Node, Node | null>, depth: number): [string, RawEntry][] {
-    const keySource = key.range ? this.#sourceAt(key.range[0]) : this.#sourceAt(0)
-    const isWord = isScalar(key) && key.value !== null
-    if (!isWord) {
+  #addEntry(entries: Map<string, RawEntry>, { key, value }: Pair<Node, Node | null>, depth: number): void {
+    const keySource = this.#sourceAt(key.range?.[0] ?? 0)
+    const name = isScalar(key) && key.value !== null ? String(key.value) : undefined
+    if (name === undefined) {
       this.#addProblem(keySource, 'a key must be a word')
-      return []
+      return
     }
-    return [[String(key.value), { keySource, value: this.convert(value, keySource, depth + 1) }]]
+    if (entries.has(name)) this.#addProblem(keySource, `the key "${name.slice(0, 80)}" is written twice`)
+    entries.set(name, { keySource, value: this.convert(value, keySource, depth + 1) })
   }
 
   #isWithinBounds(source: Source, depth: number): boolean {
     this.#count++
     if (this.hasOverflown) return false
-    if (depth <= maxDepth && this.#count <= maxNodes) return true
+    if (depth <= maxDepth && this.#count <= this.#maxNodes) return true
     this.hasOverflown = true
     this.#addProblem(
       source,
-      depth > maxDepth ? tooDeep : `holds more than ${maxNodes} values, aliases (*) included`,
+      depth > maxDepth ? tooDeep : `holds more than ${this.#maxNodes} values, aliases (*) included`,
     )
     return false
   }

@@ -61,7 +61,6 @@ export function gapsOf(runs: readonly CoverageRun[]): Intervals {
   return gaps
 }
 
-/** How many buckets of each state there are. */
 export function countStates(runs: readonly CoverageRun[]): Record<BucketState, number> {
   const counts = { fresh: 0, stale: 0, absent: 0 }
   for (const run of runs) counts[run.state] += run.to - run.from

@@ -31,7 +31,7 @@ export class Memo<T> {
 }
 
 /** A string cut out of a request keeps the whole request in memory; a copy does not. */
-const copyOf = (text: string): string => Buffer.from(text).toString()
+export const copyOf = (text: string): string => Buffer.from(text).toString()
 
 export interface BytesMemoBounds {
   readonly maxEntries: number

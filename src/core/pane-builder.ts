@@ -6,7 +6,7 @@ import { compareBytes, noBytes } from './bytes.ts'
 import type { EpochMs } from './clock.ts'
 import type { Interval } from './interval.ts'
 import { allocateBody, type NoteSet, type Pane, type PaneBody, paneOf } from './pane.ts'
-import { ingestScratch } from './scratch.ts'
+import { ingestScratch, noWords, wordsOf } from './scratch.ts'
 
 export interface Finish {
   readonly interval: Interval
@@ -143,11 +143,6 @@ export class PaneBuilder {
     this.#rankLength = end
   }
 }
-
-const noWords = new Uint32Array(0)
-
-const wordsOf = (bytes: Buffer): Uint32Array<ArrayBuffer> =>
-  new Uint32Array(bytes.buffer as ArrayBuffer, 0, bytes.length >>> 2)
 
 function grown(words: Uint32Array<ArrayBuffer>, used: number, more: number): Uint32Array<ArrayBuffer> {
   return wordsOf(ingestScratch.grow(Buffer.from(words.buffer), 4 * used, 4 * (used + more)))

@@ -67,6 +67,12 @@ export class ScratchPool {
 /** Buffers for responses that arrive from databases: each response needs some until it is complete. */
 export const ingestScratch = new ScratchPool(16 * MiB)
 
+export const noWords = new Uint32Array(0)
+
+/** A buffer of a pool as 32-bit words. */
+export const wordsOf = (bytes: Buffer): Uint32Array<ArrayBuffer> =>
+  new Uint32Array(bytes.buffer as ArrayBuffer, 0, bytes.length >>> 2)
+
 const classOf = (length: number): number => Math.max(smallest, 32 - Math.clz32(Math.max(1, length) - 1))
 
 /** Bytes in memory that is free again after `release`. */

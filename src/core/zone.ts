@@ -51,11 +51,8 @@ export class Zone {
   }
 
   spanAt(index: number): Span {
-    const known = this.#spans[index]
-    if (known !== undefined) return known
-    const span = findSpan(this.name, firstInstant + index * spanMs)
-    this.#spans[index] = span
-    return span
+    this.#spans[index] ??= findSpan(this.name, firstInstant + index * spanMs)
+    return this.#spans[index]
   }
 }
 

@@ -5,16 +5,16 @@
 
 import type { WireRequest } from '../backends/backend.ts'
 import { firstValue, type Pairs, readForm } from '../backends/matrix/form.ts'
-import { parseTime, readRange } from '../backends/matrix/time.ts'
+import { parseTime, readRange, type TimeRange } from '../backends/matrix/time.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { headerOf } from '../core/headers.ts'
 import { Memo } from '../core/memo.ts'
-import { arrivalsAt, evaluate, type Matrix, type Range, stepsOf } from './evaluate.ts'
+import { arrivalsAt, evaluate, type Matrix, stepsOf } from './evaluate.ts'
 import { createMetrics } from './metrics.ts'
 import { failure, printMatrix, printNumber, printVector, success } from './print.ts'
 import { parseQuery, type Query } from './promql.ts'
 
-export interface DemoQuery extends Range {
+export interface DemoQuery extends TimeRange {
   readonly query: string
 }
 
@@ -127,7 +127,7 @@ export class DemoDatabase {
     return { status: 200, body: printVector(matrix.rows, at), costMs: costOf(matrix) }
   }
 
-  #matrix(query: Query, range: Range, knownAt: EpochMs): Matrix {
+  #matrix(query: Query, range: TimeRange, knownAt: EpochMs): Matrix {
     if ('metric' in query) return evaluate(this.#metrics, query, { range, knownAt })
     const values = new Float64Array(stepsOf(range)).fill(query.scalar)
     return { range, rows: [{ labels: [], values }], points: values.length }

@@ -1,15 +1,9 @@
 /** Evaluates the demo's PromQL as Prometheus does, over the samples that had arrived at a given instant. */
+import type { TimeRange } from '../backends/matrix/time.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { arrivalOf, endScrape, firstScrape, isVisible, scrapeBefore, scrapeMs, timeOf } from './arrivals.ts'
 import type { Label, Metric, Series } from './metrics.ts'
 import type { Aggregation, RangeFunction, VectorQuery } from './promql.ts'
-
-export interface Range {
-  readonly start: EpochMs
-  /** Inclusive. */
-  readonly end: EpochMs
-  readonly stepMs: number
-}
 
 export interface Row {
   readonly labels: readonly Label[]
@@ -18,7 +12,7 @@ export interface Row {
 }
 
 export interface Matrix {
-  readonly range: Range
+  readonly range: TimeRange
   readonly rows: readonly Row[]
   /** Values computed over all series, before they were aggregated: the cost of a query. */
   readonly points: number
@@ -28,7 +22,7 @@ export type Metrics = ReadonlyMap<string, Metric>
 
 const lookbackMs = 300_000
 
-export const stepsOf = ({ start, end, stepMs }: Range): number => Math.floor((end - start) / stepMs) + 1
+export const stepsOf = ({ start, end, stepMs }: TimeRange): number => Math.floor((end - start) / stepMs) + 1
 
 export function evaluate(metrics: Metrics, query: VectorQuery, { range, knownAt }: AskedRange): Matrix {
   const steps = stepsOf(range)
@@ -52,7 +46,7 @@ export function evaluate(metrics: Metrics, query: VectorQuery, { range, knownAt 
 const countOf = (values: Float64Array): number => values.filter((value) => !Number.isNaN(value)).length
 
 export interface AskedRange {
-  readonly range: Range
+  readonly range: TimeRange
   readonly knownAt: EpochMs
 }
 

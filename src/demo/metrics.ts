@@ -72,7 +72,6 @@ function podsOf(seed: number, job: Job, { from, to }: { from: EpochMs; to: Epoch
   return pods
 }
 
-/** The series of all pods of all jobs. */
 const ofPods =
   (seed: number, seriesOf: (pod: Pod) => Series[]): Metric['series'] =>
   (from, to) =>

@@ -1,5 +1,8 @@
 /** The PromQL that the demo database speaks: selectors with = and !=, rate and increase, one aggregation, and 1+1. */
-import { units } from '../backends/matrix/time.ts'
+import type { SyntaxNode } from '@lezer/common'
+import { unquote, unreadable } from '../backends/matrix/names.ts'
+import { strictParser } from '../backends/matrix/promql.ts'
+import { parseStep } from '../backends/matrix/time.ts'
 
 export interface Matcher {
   readonly name: string
@@ -35,129 +38,90 @@ export interface ParseError {
   readonly error: string
 }
 
-const identifier = /^[a-zA-Z_:][\w:]*$/
-const tokens = /\s*([a-zA-Z_:][\w:]*|"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?(?:ms|[smhdwy])?|!=|[^\s])/gy
 const aggregations: readonly string[] = ['sum', 'avg', 'min', 'max', 'count']
 const functions: readonly string[] = ['rate', 'increase']
-const durations = new Map(units)
 
 export function parseQuery(text: string): Query | ParseError {
-  const scalar = /^\s*(\d+(?:\.\d+)?)(?:\s*\+\s*(\d+(?:\.\d+)?))?\s*$/.exec(text)
-  if (scalar !== null) return { scalar: Number(scalar[1]) + Number(scalar[2] ?? 0) }
   try {
-    return new Parser(text).query()
+    return new Reader(text).query(strictParser.parse(text).topNode.firstChild!)
   } catch (error) {
-    if (error instanceof Refusal) return { error: error.message }
+    if (error instanceof SyntaxError) return { error: error.message }
     throw error
   }
 }
 
-/** Ends a parse from any depth; caught in parseQuery only. */
-class Refusal extends Error {}
-
-class Parser {
-  readonly #tokens: string[]
-  #at = 0
+/** @throws SyntaxError where it meets what the demo database does not speak. */
+class Reader {
+  readonly #text: string
 
   constructor(text: string) {
-    this.#tokens = [...text.matchAll(tokens)].map((match) => match[1]!)
+    this.#text = text
   }
 
-  query(): VectorQuery {
-    const query =
-      aggregations.includes(this.#peek()) && this.#isCallAhead() ? this.#aggregate() : this.#vector()
-    if (this.#at < this.#tokens.length) throw this.#unexpected()
-    return query
+  query(node: SyntaxNode): Query {
+    if (node.name === 'NumberDurationLiteral') return { scalar: this.#number(node) }
+    if (node.name === 'BinaryExpr' && node.getChild('Add') !== null)
+      return { scalar: this.#number(node.firstChild!) + this.#number(node.lastChild!) }
+    return node.name === 'AggregateExpr' ? this.#aggregate(node) : this.#vector(node)
   }
 
-  #aggregate(): VectorQuery {
-    const name = this.#next() as Aggregation['name']
-    const before = this.#peek() === 'by' ? this.#by() : undefined
-    this.#expect('(')
-    const inner = this.#vector()
-    this.#expect(')')
-    const by = before ?? (this.#peek() === 'by' ? this.#by() : [])
-    return { ...inner, aggregation: { name, by } }
+  #number(node: SyntaxNode): number {
+    const number = Number(this.#read(node))
+    return Number.isNaN(number) ? this.#refuse(node) : number
   }
 
-  #by(): string[] {
-    this.#expect('by')
-    return this.#list('(', ')', () => this.#identifier())
+  #aggregate(node: SyntaxNode): VectorQuery {
+    const name = this.#oneOf(aggregations, node.firstChild!) as Aggregation['name']
+    const modifier = node.getChild('AggregateModifier')
+    if (modifier?.getChild('Without')) return this.#refuse(modifier)
+    const labels = modifier?.getChild('GroupingLabels')?.getChildren('LabelName') ?? []
+    const by = labels.map((label) => this.#read(label))
+    return { ...this.#vector(this.#argument(node)), aggregation: { name, by } }
   }
 
-  #list<T>(open: string, close: string, item: () => T): T[] {
-    this.#expect(open)
-    const items: T[] = []
-    while (this.#peek() !== close) {
-      items.push(item())
-      if (this.#peek() !== close) this.#expect(',')
-    }
-    this.#expect(close)
-    return items
+  #vector(node: SyntaxNode): VectorQuery {
+    if (node.name !== 'FunctionCall') return this.#selector(node)
+    const name = this.#oneOf(functions, node.firstChild!) as RangeFunction['name']
+    const argument = this.#argument(node)
+    const windowMs = argument.name === 'MatrixSelector' && parseStep(this.#read(argument.lastChild!))
+    if (!windowMs) return this.#refuse(argument)
+    return { ...this.#selector(argument.firstChild!), rangeFunction: { name, windowMs } }
   }
 
-  #vector(): VectorQuery {
-    if (!functions.includes(this.#peek()) || !this.#isCallAhead()) return this.#selector()
-    const name = this.#next() as RangeFunction['name']
-    this.#expect('(')
-    const selector = this.#selector()
-    this.#expect('[')
-    const windowMs = this.#duration()
-    this.#expect(']')
-    this.#expect(')')
-    return { ...selector, rangeFunction: { name, windowMs } }
+  #argument(call: SyntaxNode): SyntaxNode {
+    const [argument, ...others] = call.getChild('FunctionCallBody')?.getChildren('Expr') ?? []
+    return argument === undefined || others.length > 0 ? this.#refuse(call) : argument
   }
 
-  #selector(): VectorQuery {
-    const metric = this.#identifier()
-    const matchers = this.#peek() === '{' ? this.#list('{', '}', () => this.#matcher()) : []
-    return { metric, matchers }
+  #selector(node: SyntaxNode): VectorQuery {
+    const metric = node.name === 'VectorSelector' ? node.getChild('Identifier') : null
+    if (metric === null) return this.#refuse(node)
+    const matchers: Matcher[] = []
+    for (let each = node.getChild('LabelMatchers')?.firstChild; each; each = each.nextSibling)
+      matchers.push(this.#matcher(each))
+    return { metric: this.#read(metric), matchers }
   }
 
-  #matcher(): Matcher {
-    const name = this.#identifier()
-    const operator = this.#next()
-    if (operator !== '=' && operator !== '!=') throw this.#unexpected(1)
-    const text = this.#next()
-    if (!text.startsWith('"') || text.includes('\\')) throw this.#unexpected(1)
-    return { name, value: text.slice(1, -1), isEqual: operator === '=' }
+  #matcher(node: SyntaxNode): Matcher {
+    const [name, value] = [node.firstChild!, node.lastChild!].map((each) => this.#read(each))
+    const text = unquote(value!)
+    const operator = this.#oneOf(['=', '!='], node.getChild('MatchOp') ?? node)
+    if (text === unreadable && value !== '""') return this.#refuse(node)
+    return { name: unquote(name!), value: text, isEqual: operator === '=' }
   }
 
-  /** `1m30s` comes as two tokens. */
-  #duration(): number {
-    let total = 0
-    while (this.#peek() !== ']') {
-      const part = /^(\d+)(ms|[smhdwy])$/.exec(this.#next())
-      if (part === null) throw this.#unexpected(1)
-      total += Number(part[1]) * durations.get(part[2]!)!
-    }
-    if (total === 0) throw this.#unexpected()
-    return total
+  #oneOf(known: readonly string[], node: SyntaxNode): string {
+    const text = this.#read(node)
+    return known.includes(text) ? text : this.#refuse(node)
   }
 
-  #identifier(): string {
-    const token = this.#next()
-    if (!identifier.test(token)) throw this.#unexpected(1)
-    return token
+  #read(node: SyntaxNode): string {
+    return this.#text.slice(node.from, node.to)
   }
 
-  #isCallAhead(): boolean {
-    const next = this.#tokens[this.#at + 1]
-    return next === '(' || next === 'by'
-  }
-
-  #peek = (): string => this.#tokens[this.#at] ?? ''
-
-  #next = (): string => this.#tokens[this.#at++] ?? ''
-
-  #expect(token: string): void {
-    if (this.#next() !== token) throw this.#unexpected(1)
-  }
-
-  #unexpected(back = 0): Refusal {
-    const token = this.#tokens[this.#at - back] ?? 'end of input'
-    return new Refusal(
-      `unexpected ${token}: the demo database speaks selectors, rate, increase and one aggregation`,
+  #refuse(node: SyntaxNode): never {
+    throw new SyntaxError(
+      `unexpected ${this.#read(node)}: the demo database speaks selectors, rate, increase and one aggregation`,
     )
   }
 }

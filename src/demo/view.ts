@@ -28,7 +28,6 @@ const colourOf: Readonly<Record<Outcome, Colour>> = {
   error: 'red',
 }
 
-/** The meaning of the words for outcomes. */
 const meanings: Readonly<Record<Outcome, string>> = {
   hit: 'all from cache',
   partial: 'tail fetched',

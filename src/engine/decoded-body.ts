@@ -39,7 +39,6 @@ export class DecodedBody {
     this.#isReadable = encodingOf(options.headers) !== undefined
   }
 
-  /** The body of an error. */
   get error(): Buffer {
     return Buffer.concat(this.#error)
   }

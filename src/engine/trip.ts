@@ -205,4 +205,4 @@ export const probeTrip = (trip: Trip, learning: Trip['learning']): Trip => ({
   isProbe: true,
 })
 
-const nobody: Client = { isGone: false, onGone() {} }
+export const nobody: Client = { isGone: false, onGone() {} }

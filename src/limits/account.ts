@@ -90,13 +90,7 @@ export class Account {
   }
 
   #takeOf(shard: number, kind: TokenTake['kind'], consume: Tokens): TokenTake {
-    const limits = this.#shares[shard]!.map((limit) => ({
-      name: limit.name,
-      capacity: limit.capacity,
-      unitsPerToken: limit.unitsPerToken,
-      creditPerMs: limit.creditPerMs,
-      cost: costOf(limit, consume),
-    }))
+    const limits = this.#shares[shard]!.map((limit) => ({ ...limit, cost: costOf(limit, consume) }))
     return { kind, limits, keepMs: this.#keepMs() }
   }
 

@@ -2,7 +2,7 @@
  * Limits as a declaration defines them, and the changes needed to reach them. Only limits that a declaration has set
  * before are changed or removed: limits set in another way are reported and stay, unless the declaration adopts them.
  */
-import type { Author } from './audit.ts'
+import type { AuditRecord, Author } from './audit.ts'
 import type { LimitEdit } from './edit.ts'
 import type { Limit } from './limit.ts'
 import { areSameLimits } from './names.ts'
@@ -20,10 +20,8 @@ export interface Declared extends LimitTarget {
  */
 export type PlanAction = 'create' | 'update' | 'delete' | 'adopt' | 'keep'
 
-export interface PlanItem extends LimitTarget {
+export interface PlanItem extends LimitTarget, Pick<AuditRecord, 'before' | 'after'> {
   readonly action: PlanAction
-  readonly before?: readonly Limit[] | string
-  readonly after?: readonly Limit[] | string
 }
 
 export interface DeclarationPlan {

@@ -21,16 +21,6 @@ export const tlsKeys = {
   serverName: optional(hostName, 'the name the certificate must have, if not that of the host', restart),
 }
 
-const insecure = 'certificates are always verified; name the authority that signed this one with "ca" instead'
-
-/** Keys that people try, with the reason why there are none. */
-export const refusedTlsKeys = {
-  insecure,
-  insecureSkipVerify: insecure,
-  rejectUnauthorized: insecure,
-  verify: insecure,
-}
-
 /** A password is a value or in a file, and not both. */
 export const onePassword = (key: string): Check => ({
   run(value: Readonly<Record<string, unknown>>, report) {

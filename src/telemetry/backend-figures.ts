@@ -66,7 +66,6 @@ export class BackendFigures {
     this.#verified[verifyResults.indexOf(result)]!++
   }
 
-  /** Adds the number of requests of each outcome. */
   addTo(totals: Record<Outcome, number>): void {
     for (const [i, { outcome }] of outcomeReasons.entries()) totals[outcome] += this.#requests[i]!
   }

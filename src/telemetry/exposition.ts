@@ -32,7 +32,6 @@ export const histogram = (name: string, help: string, more?: More): Family => ({
 /** The values of the labels, in the order of the family, and the number; undefined where there is none. */
 export type Sample = readonly [values: readonly string[], value: number | undefined]
 
-/** A family with its samples. */
 export const family = (of: Family, samples: readonly Sample[]): string =>
   familyOfLines(
     of,

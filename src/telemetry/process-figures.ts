@@ -12,7 +12,6 @@ export interface ProcessFigures {
   readonly lagSeconds: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
-/** The figures that each thread has of its own. */
 export type ThreadFigures = Pick<ProcessFigures, 'heapBytes' | 'lagSeconds'>
 
 /** The delay is that of a timer; an idle loop shows this resolution. */

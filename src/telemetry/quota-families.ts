@@ -56,7 +56,6 @@ export interface QuotaCounts {
   readonly dryRun: LimitCounts
 }
 
-/** Of one backend. */
 export interface QuotaFigures {
   readonly backend: string
   readonly queue: {

@@ -1,23 +1,11 @@
-/**
- * The most requested shapes: a table of bounded size (space-saving). A new shape replaces the one with the lowest
- * weight and begins with its weight, so that a frequent one cannot be missed. Weights halve every hour: a shape that
- * was busy last month is replaced. Figures are since the shape came into the table.
- */
-import type { Calendar } from '../core/calendar.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Outcome, outcomes } from '../core/decision.ts'
 import { indexOfOutcome } from './labels.ts'
 import type { RequestRecord } from './record.ts'
 
-export interface ShapeRow {
-  readonly shape: string
-  readonly key: string | undefined
-  readonly backend: string
-  readonly stepMs: number
-  /** Rows that agree in all but the phase, or in all but the key, are one question that shares no buckets. */
-  readonly phaseMs: number
-  /** Where its buckets are days or months. */
-  readonly calendar: Calendar | undefined
+/** Rows that agree in all but the phase, or in all but the key, are one question that shares no buckets. */
+export interface ShapeRow
+  extends Pick<RequestRecord, 'shape' | 'key' | 'backend' | 'stepMs' | 'phaseMs' | 'calendar'> {
   /** Since when the figures count. */
   readonly since: EpochMs
   readonly lastAt: EpochMs

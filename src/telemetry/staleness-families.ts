@@ -73,7 +73,6 @@ export const stalenessMetrics = {
   ),
 } as const
 
-/** Of one backend. */
 export interface LearnedFigures extends StalenessReport {
   readonly backend: string
   readonly refetched: { readonly same: number; readonly changed: number }

@@ -1,5 +1,4 @@
 /** All observers: one call per request, one per query to the database, and none of them delays a request. */
-import type { Clock } from '../core/clock.ts'
 import { startOf } from '../core/grid.ts'
 import type { FetchResult } from '../engine/fetch.ts'
 import type { FetchOver } from '../engine/trip.ts'
@@ -7,16 +6,12 @@ import type { StoreOperation } from '../stores/figures.ts'
 import { DecisionLog } from './decision-log.ts'
 import { type OriginStatus, statusClass } from './labels.ts'
 import { Log, type LogOptions } from './log.ts'
-import { Metrics, type OriginFetch } from './metrics.ts'
+import { Metrics, type MetricsOptions, type OriginFetch } from './metrics.ts'
 import { type RequestRecord, recordOf, type Visit } from './record.ts'
 import { Recorder } from './recorder.ts'
 import { TopShapes } from './shapes.ts'
-import type { MetricSources } from './source-families.ts'
 
-export interface TelemetryOptions {
-  readonly clock: Clock
-  readonly version: string
-  readonly sources?: MetricSources
+export interface TelemetryOptions extends MetricsOptions {
   readonly log: Omit<LogOptions, 'clock'>
 }
 

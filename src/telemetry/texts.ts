@@ -1,13 +1,12 @@
 /** Texts that leave the process or stay in it: bounded, and without credentials. */
 import type { EpochMs } from '../core/clock.ts'
+import { copyOf } from '../core/memo.ts'
 import type { Visit } from './record.ts'
 
 /** At most `max` characters. A shortened text is copied: a slice would keep the whole text alive. */
 export function bounded(text: string, max: number): string {
-  return text.length <= max ? text : `${copied(text.slice(0, max - 1))}…`
+  return text.length <= max ? text : `${copyOf(text.slice(0, max - 1))}…`
 }
-
-const copied = (text: string): string => Buffer.from(text).toString()
 
 /** Enough for display; a body of megabytes is not read for it. */
 const maxReadBytes = 8192
@@ -15,7 +14,7 @@ const maxReadBytes = 8192
 /** The text that people recognise an unplanned request by: its path and, where it has one, its query. */
 export function questionOf({ path, wire }: Pick<Visit, 'path' | 'wire'>, max: number): string {
   const query = wire === undefined ? null : (queryIn(wire.search) ?? queryIn(beginningOf(wire.body)))
-  return copied((query === null ? path : `${path} ${query}`).slice(0, max))
+  return copyOf((query === null ? path : `${path} ${query}`).slice(0, max))
 }
 
 const queryIn = (form: string): string | null =>

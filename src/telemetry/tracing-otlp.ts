@@ -151,7 +151,6 @@ function attributeList(attributes: Attributes): OtlpAttribute[] {
   })
 }
 
-/** The body of an export request. */
 export function otlpBody(spans: readonly OtlpSpan[], version: string): string {
   const resource = attributeList({ 'service.name': 'windowpane', 'service.version': version })
   const scopeSpans = [{ scope: { name: 'windowpane', version }, spans }]

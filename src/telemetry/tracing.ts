@@ -2,7 +2,7 @@
  * Tracing of one database's requests: which belong to a trace, their ids, and the messages to subscribers. A traced
  * request carries its own span in `traceparent` from here on, so that every query sent for it becomes a child of it.
  */
-import type { HeaderList } from '../backends/backend.ts'
+import type { HeaderList, WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { headerOf } from '../core/headers.ts'
 import { formatTraceparent, newSpanId, newTraceId, parseTraceparent } from '../core/trace-context.ts'
@@ -27,11 +27,7 @@ export interface TracingOptions {
 }
 
 /** A request that is to be sent to the database on behalf of another. */
-export interface TracedQuery {
-  readonly method: string
-  readonly path: string
-  readonly headers: HeaderList
-}
+export type TracedQuery = Pick<WireRequest, 'method' | 'path' | 'headers'>
 
 /** Longer ones may be dropped (W3C Trace Context §3.3.1.5). */
 const maxStateChars = 512

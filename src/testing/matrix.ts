@@ -3,8 +3,7 @@
  * the number of the world. Full of traps for parsers: escapes, odd numbers, histograms, series that come and go.
  */
 
-import type { Grid } from '../core/grid.ts'
-import { startOf } from '../core/grid.ts'
+import { type Grid, startOf } from '../core/grid.ts'
 import type { Interval } from '../core/interval.ts'
 import { mixSeeds, pick, type Random, seededRandom, wholeNumber } from './random.ts'
 

@@ -1,4 +1,5 @@
 /** A packer for tests: it packs at once, but resolves only when it is released. */
+import { ownMemory } from '../core/bytes.ts'
 import type { Packer } from '../stores/memory/cold.ts'
 
 /** Its output is very short: it only stores a reference to the input. */
@@ -40,10 +41,7 @@ export class SlowPacker implements Packer {
     this.unpacked++
     this.onWork()
     if (this.isBroken) throw new Error('broken')
-    const kept = this.#kept[packed.readUInt32LE()]!
-    const own = Buffer.allocUnsafeSlow(kept.length)
-    kept.copy(own)
-    return own
+    return ownMemory(this.#kept[packed.readUInt32LE()]!)
   }
 
   async turn(): Promise<void> {}

@@ -1,8 +1,7 @@
 /** Laws of a store about buckets; see test-store.ts. */
 import assert from 'node:assert/strict'
 import type { Interval } from '../core/interval.ts'
-import type { Key } from '../core/key.ts'
-import { keyOf } from '../core/key.ts'
+import { type Key, keyOf } from '../core/key.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { join } from '../core/pane-join.ts'
 import type { ShapeRecord, Store } from '../stores/store.ts'

@@ -5,6 +5,7 @@
  */
 import type { WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { hashOf } from '../core/hash.ts'
 import type { ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
 import { replyAfter } from './fake-reply.ts'
 
@@ -101,8 +102,4 @@ export class VersionedDatabase implements Upstream {
 const versionAt = (start: EpochMs, stepMs: number, at: EpochMs): number =>
   Math.floor(Math.max(0, Math.min(at - start, stepMs + lateMs)) / 1000)
 
-function nameOf(question: string, start: EpochMs): number {
-  let hash = Math.imul(start / 1000, 0x01000193)
-  for (let i = 0; i < question.length; i++) hash = Math.imul(hash ^ question.charCodeAt(i), 0x01000193)
-  return hash >>> 0
-}
+const nameOf = (question: string, start: EpochMs): number => hashOf(`${start} ${question}`)

@@ -4,13 +4,10 @@
  * changes halves with every `doublingMs` of age.
  */
 import { requireOption } from '../core/errors.ts'
+import type { LadderOptions } from './ladder.ts'
 import type { TtlPolicy } from './policy.ts'
 
-export interface ExponentialOptions {
-  readonly floorMs: number
-  readonly doublingMs: number
-  readonly capMs: number
-}
+export type ExponentialOptions = Omit<LadderOptions, 'settledAgeMs'>
 
 export function exponential({ floorMs, doublingMs, capMs }: ExponentialOptions): TtlPolicy {
   requireOption(

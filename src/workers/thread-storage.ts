@@ -1,12 +1,10 @@
 /** The stores and marks of a thread that serves requests: views of the main thread's. */
 import type { Clock } from '../core/clock.ts'
 import type { Mark } from '../core/mark.ts'
-import { type ClaimCounters, noLeases } from '../engine/cell-claims.ts'
 import { Marks } from '../engine/marks.ts'
 import type { Storage, StoreParts } from '../proxy/assembly/tiers.ts'
 import type { Cells } from '../stores/cells.ts'
 import type { Store } from '../stores/store.ts'
-import type { NamedStore } from '../telemetry/store-families.ts'
 import type { Replica } from './cache/replica.ts'
 import type { RemoteClaims } from './claims.ts'
 
@@ -17,7 +15,7 @@ export interface ThreadStorageOptions {
   readonly retentionMs: number
 }
 
-/** The main thread's description of its stores. */
+/** The main thread's description of its stores, which it opens and closes. */
 export interface KnownStores {
   /** By the names of the far stores that have some. */
   readonly cells: ReadonlyMap<string, Cells>
@@ -68,23 +66,4 @@ export class ThreadStorage implements Storage {
     const store = this.#stores.get(name)
     if (store !== undefined) this.partsOf(store).marks.replaceAll(marks)
   }
-
-  /** They came with `WorkerInit`. */
-  async loadMarks(): Promise<void> {}
-
-  /** The main thread opens and closes them: see `follow`. */
-  async add(): Promise<void> {}
-
-  async remove(): Promise<void> {}
-
-  /** The main thread has them. */
-  figures(): NamedStore[] {
-    return []
-  }
-
-  leases(): Readonly<ClaimCounters> {
-    return noLeases
-  }
-
-  async close(): Promise<void> {}
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { allWords } from '../../src/cli/commands.ts'
-import { completionScript } from '../../src/cli/completion.ts'
+import { completionScripts } from '../../src/cli/completion.ts'
 import { version } from '../../src/version.ts'
 import { startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { adminAddress, readyAddress, runToEnd, startCommand, startProxy } from './child.ts'
@@ -113,7 +113,7 @@ test('bash completes commands, flags and actions', async (t) => {
 
 for (const shell of ['zsh', 'fish'] as const) {
   test(`${shell} reads its script, which has every command and flag`, async (t) => {
-    const script = completionScript(shell, allWords)
+    const script = completionScripts[shell](allWords)
     for (const { name, flags } of allWords) {
       assert.ok(script.includes(name))
       for (const flag of flags)

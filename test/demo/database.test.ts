@@ -153,6 +153,12 @@ test('an unsupported query is refused in the form of Prometheus', () => {
     '',
     'up[5m]',
     'up offset 5m',
+    'up{job="a\\n"}',
+    'sum without (job) (up)',
+    'sum(up, up)',
+    'quantile(up)',
+    '1 - 1',
+    '(up)',
   ]
   for (const query of refused) {
     const { status, body } = world(1).answer(rangeRequest(query, range))

@@ -5,6 +5,7 @@
 import { type ByteRange, compareBytes } from '../../core/bytes.ts'
 import type { RowFormat, RowKey, RowOrder } from './druid-plan.ts'
 import { type RowScanner, scannerOf } from './rows.ts'
+import { readWhole } from './rows-time.ts'
 
 /** The kinds of values, in Druid's sort order. */
 const rank = { null: 0, number: 1, notANumber: 2, text: 3 } as const
@@ -133,20 +134,9 @@ function readWord(table: KeyTable, { bytes, at }: KeyPosition): string | undefin
   return undefined
 }
 
-/** A double holds this many digits exactly. */
-const mostSafeDigits = 15
-
 function readNumber(bytes: Buffer, start: number, end: number): number {
-  const isNegative = bytes[start] === minus
-  const from = isNegative ? start + 1 : start
-  let value = 0
-  for (let at = from; at < end; at++) {
-    const digit = bytes[at]! - 48
-    if (!(digit >= 0 && digit <= 9) || at - from >= mostSafeDigits)
-      return Number(bytes.toString('latin1', start, end))
-    value = value * 10 + digit
-  }
-  return isNegative ? -value : value
+  const whole = readWhole(bytes, start, end)
+  return Number.isNaN(whole) ? Number(bytes.toString('latin1', start, end)) : whole
 }
 
 /**

@@ -7,7 +7,7 @@ import { bucketAt, type Grid, startOf } from '../../core/grid.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Pane } from '../../core/pane.ts'
 import { PaneBuilder } from '../../core/pane-builder.ts'
-import { ingestScratch } from '../../core/scratch.ts'
+import { ingestScratch, noWords, wordsOf } from '../../core/scratch.ts'
 
 /** A whole answer: the rows of the last bucket end at `end`. */
 export interface Rows {
@@ -18,7 +18,6 @@ export interface Rows {
 }
 
 const noRank = new Uint8Array(0)
-const noWords = new Uint32Array(0)
 
 export class BucketTable {
   readonly #grid: Grid
@@ -133,6 +132,3 @@ export class BucketTable {
     if (at > 0) builder.endLane(at)
   }
 }
-
-const wordsOf = (bytes: Buffer): Uint32Array<ArrayBuffer> =>
-  new Uint32Array(bytes.buffer as ArrayBuffer, 0, bytes.length >>> 2)

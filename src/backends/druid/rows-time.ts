@@ -13,13 +13,14 @@ const colon = 0x3a
 export function readInstant(bytes: Uint8Array, start: number, end: number): EpochMs {
   const isQuoted = end - start >= 2 && bytes[start] === quote && bytes[end - 1] === quote
   const [from, to] = isQuoted ? [start + 1, end - 1] : [start, end]
-  return to - from > mostDigits + 1 ? readDateTime(bytes, from, to) : readEpoch(bytes, from, to)
+  return to - from > mostDigits + 1 ? readDateTime(bytes, from, to) : readWhole(bytes, from, to)
 }
 
-/** More digits are no realistic instant, and would not be exact. A date with its time is longer. */
+/** A double holds this many digits exactly, and more are no realistic instant. A date with its time is longer. */
 const mostDigits = 15
 
-function readEpoch(bytes: Uint8Array, start: number, end: number): EpochMs {
+/** The whole number in bytes[start .. end); NaN for anything else, and for one of more digits. */
+export function readWhole(bytes: Uint8Array, start: number, end: number): number {
   const isNegative = bytes[start] === minus
   const from = isNegative ? start + 1 : start
   if (end - from > mostDigits) return Number.NaN

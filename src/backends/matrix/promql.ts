@@ -63,7 +63,7 @@ const harmlessNodes = words(`
  */
 const nameDroppers = words('MatrixSelector SubqueryExpr UnaryExpr')
 
-const strictParser = parser.configure({ strict: true })
+export const strictParser = parser.configure({ strict: true })
 
 /** Returns an `examine` that remembers, because dashboards repeat their texts. */
 export function createExaminer(

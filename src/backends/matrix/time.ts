@@ -29,7 +29,7 @@ const maxStepsBetween = 11_000
 const decimal = /^(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))$/
 
-export const units: readonly (readonly [name: string, ms: number])[] = [
+const units: readonly (readonly [name: string, ms: number])[] = [
   ['y', 365 * 86_400_000],
   ['w', 7 * 86_400_000],
   ['d', 86_400_000],

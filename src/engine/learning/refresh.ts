@@ -14,7 +14,7 @@ import { type EpochMs, pause } from '../../core/clock.ts'
 import type { LookupRules } from '../../core/coverage.ts'
 import { expiryOf } from '../../core/expiry.ts'
 import { endOf } from '../../core/grid.ts'
-import { countOf, hullOf, type Interval, type Intervals, nothing } from '../../core/interval.ts'
+import { countOf, hullOf, type Interval, type Intervals, nothing, uniteAll } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { fetchedAtOf, hasFloorTtl, lifetimeMsOf } from '../../core/lifetime.ts'
 import { markedRun } from '../../core/mark.ts'
@@ -159,17 +159,17 @@ interface LapsingRules extends Pick<LookupRules, 'grid' | 'policy' | 'now' | 'ma
 /** The settled buckets that lapse soon. */
 function lapsingIn(panes: readonly Pane[], rules: LapsingRules): Lapsing {
   const { now, grid, policy, leadMs } = rules
-  const intervals: Interval[] = []
+  const lapsing: Interval[] = []
   let laterAt = Number.POSITIVE_INFINITY
   for (const pane of panes) {
     for (let bucket = pane.from; bucket < pane.to; bucket++) {
       const lapsesAt = lapseIfSoon(pane, bucket, rules)
       if (lapsesAt === undefined) continue
-      if (lapsesAt < expiryOf(now, bucket, { grid, policy })) append(intervals, bucket)
+      if (lapsesAt < expiryOf(now, bucket, { grid, policy })) lapsing.push({ from: bucket, to: bucket + 1 })
       else if (lapsesAt <= now + leadMs) laterAt = Math.min(laterAt, lapsesAt + 1)
     }
   }
-  return { intervals, laterAt }
+  return { intervals: uniteAll(lapsing, nothing), laterAt }
 }
 
 function lapseIfSoon(pane: Pane, bucket: number, rules: LapsingRules): EpochMs | undefined {
@@ -184,10 +184,4 @@ function lapseIfSoon(pane: Pane, bucket: number, rules: LapsingRules): EpochMs |
   const lifeMs = lapsesAt - fetchedAt
   const aheadMs = Math.max(alongShare * lifeMs, Math.min(leadMs, maxShare * lifeMs))
   return lapsesAt >= since && lapsesAt - now <= aheadMs ? lapsesAt : undefined
-}
-
-function append(intervals: Interval[], bucket: number): void {
-  const last = intervals.at(-1)
-  if (last?.to === bucket) intervals[intervals.length - 1] = { from: last.from, to: bucket + 1 }
-  else intervals.push({ from: bucket, to: bucket + 1 })
 }

@@ -8,19 +8,19 @@
  * the evidence that others have adopted meanwhile. Where the store fails, everything stays in memory and the next round
  * tries again.
  */
-import type { Clock, EpochMs, Timer } from '../../core/clock.ts'
+import type { EpochMs, Timer } from '../../core/clock.ts'
 import { inTime } from '../../core/deadline.ts'
 import { newUuid } from '../../core/uuid.ts'
-import type { Cells } from '../../stores/cells.ts'
 import { inParallel } from '../../stores/rows/in-parallel.ts'
 import type { EvidenceRow, Learner } from '../../ttl/learned/learner.ts'
-import { EvidenceRows, type ListedEvidence, type StoredEvidence } from './evidence-rows.ts'
+import {
+  EvidenceRows,
+  type EvidenceRowsOptions,
+  type ListedEvidence,
+  type StoredEvidence,
+} from './evidence-rows.ts'
 
-export interface SharedEvidenceOptions {
-  /** Limited in time by their guard: they reject where the store fails, is late, or is left alone. */
-  readonly cells: Cells
-  readonly clock: Clock
-  readonly backend: string
+export interface SharedEvidenceOptions extends Omit<EvidenceRowsOptions, 'node'> {
   readonly learner: EvidenceHolder
 }
 

@@ -1,7 +1,7 @@
 /** The clocks of an object, computed by its reader from the time of generation and from the terms. Milliseconds. */
 import type { EpochMs } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
-import type { EpochSeconds } from '../../stores/cells.ts'
+import type { CellClocks, EpochSeconds } from '../../stores/cells.ts'
 import type { ObjectTerms } from './objects.ts'
 
 /** Terms with every value set, in milliseconds. */
@@ -12,11 +12,7 @@ export interface TermsMs {
   readonly retention: number
 }
 
-export interface ObjectClocks {
-  readonly freshUntil: EpochMs
-  readonly staleUntil: EpochMs
-  readonly errorUntil: EpochMs
-}
+export type ObjectClocks = Required<Pick<CellClocks, 'freshUntil' | 'staleUntil' | 'errorUntil'>>
 
 /**
  * `fresh`: served. `stale`: served at once, and regenerated in the background. `error`: served only where regenerating

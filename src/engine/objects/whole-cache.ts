@@ -9,7 +9,7 @@ import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, newDecision } from '../../core/decision.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import { KeyMemo } from '../key-memo.ts'
-import type { Answer } from '../trip.ts'
+import { type Answer, nobody } from '../trip.ts'
 import { Instants } from './instants.ts'
 import { type EarlierAnswer, MovedBounds } from './moved-bounds.ts'
 import type { ObjectAnswer, ObjectDemands, ObjectKey, Rendered } from './objects.ts'
@@ -43,8 +43,6 @@ export interface LookedWhole extends Pick<WholeTrip, 'key' | 'marked' | 'demands
     | { readonly generatedAt: EpochMs; readonly freshUntil?: EpochMs; readonly at?: EpochMs }
     | undefined
 }
-
-const nobody = { isGone: false, onGone() {} }
 
 export class WholeCache {
   readonly #options: WholeCacheOptions

@@ -9,20 +9,16 @@ import {
   planOf,
 } from '../../limits/declaration.ts'
 import { readDeclaration } from '../../limits/declaration-read.ts'
-import type { Limit } from '../../limits/limit.ts'
 import { levelOf } from '../../limits/registry-rows.ts'
 import { type AdminAnswer, json, mistake } from './answer.ts'
 import type { LimitsCall } from './limits.ts'
 import type { AdminCall } from './page.ts'
 
 /** One entry of a plan. A parent has the level `parent`. */
-export interface PlannedChange {
-  readonly action: PlanItem['action']
+export interface PlannedChange extends Pick<PlanItem, 'action' | 'before' | 'after'> {
   readonly level: string
   readonly entity?: string
   readonly resource?: string
-  readonly before?: readonly Limit[] | string
-  readonly after?: readonly Limit[] | string
 }
 
 export interface DeclarationAnswer {

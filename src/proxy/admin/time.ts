@@ -1,4 +1,5 @@
 /** Instants as operators write them: RFC 3339, seconds since 1970, `now`, or `-2h`. */
+import { dayOf } from '../../backends/iso.ts'
 import type { EpochMs } from '../../core/clock.ts'
 
 export const timeForms = 'RFC 3339, seconds since 1970, now, or a time before now such as -2h (s, m, h, d, w)'
@@ -32,12 +33,8 @@ function fromText(text: string, now: EpochMs): EpochMs | undefined {
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000
   const ago = text.startsWith('-') ? readSpan(text.slice(1)) : undefined
   if (ago !== undefined) return now - ago
-  const date = rfc3339.exec(text)
-  return date !== null && isDay(date) ? Date.parse(text) : undefined
-}
-
-/** Date.parse takes the 30th of February for the 2nd of March. */
-function isDay([, year, month, day]: RegExpExecArray): boolean {
-  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
-  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
+  const [, year, month, day] = rfc3339.exec(text) ?? []
+  // Date.parse takes the 30th of February for the 2nd of March.
+  const isDay = dayOf(Number(year), Number(month), Number(day)) !== undefined
+  return isDay ? Date.parse(text) : undefined
 }

@@ -1,7 +1,5 @@
 /** The options of a server. */
-import type { Backend } from '../../backends/backend.ts'
-import type { ProbationSettings } from '../../backends/kind.ts'
-import type { SegmentSettings } from '../../backends/segment-watch.ts'
+import type { CreatedBackend } from '../../backends/kind.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { RuntimeSwitches } from '../../core/runtime.ts'
 import type { MemoryStoreOptions } from '../../stores/memory/index.ts'
@@ -39,20 +37,15 @@ export interface ProxyServerOptions {
   readonly parts?: ServerParts
 }
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends CreatedBackend {
   /** Part of every key: two databases never share buckets. */
   readonly name: string
-  readonly backend: Backend
   readonly upstream: DatabaseAddress
   readonly listen?: string
   readonly route?: Route
   /** One of the server's far stores; without one, buckets are in memory only. */
   readonly farStore?: string
   readonly settings: () => Settings
-  /** Where its segments are to be watched. */
-  readonly segments?: SegmentSettings
-  /** Where the server is assumed to be of its kind. */
-  readonly probation?: ProbationSettings
 }
 
 export interface DatabaseAddress extends Pick<UpstreamOptions, 'tls' | 'auth' | 'socket'> {

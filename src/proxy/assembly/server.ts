@@ -84,7 +84,7 @@ export class ProxyServer {
       this.#backends.open(each, { known: this.#parts.known?.get(each.name) }),
     )
     this.#backends.replace(this.#next, () => {})
-    await Promise.all([this.#storage.loadMarks(), this.#modes.follow(), ...this.#next.flatMap(readied)])
+    await Promise.all([this.#storage.loadMarks?.(), this.#modes.follow(), ...this.#next.flatMap(readied)])
     try {
       const listening = await this.#listeners.prepare(this.#next)
       await listening.commit()
@@ -119,11 +119,11 @@ export class ProxyServer {
 
   /** Memory first, then the far stores, including failed ones. */
   stores(): readonly NamedStore[] {
-    return this.#storage.figures()
+    return this.#storage.figures?.() ?? []
   }
 
-  leases(): Readonly<ClaimCounters> {
-    return this.#storage.leases()
+  leases(): Readonly<ClaimCounters> | undefined {
+    return this.#storage.leases?.()
   }
 
   /** Makes another set of databases ready. @throws WindowpaneError where that fails; nothing has changed then. */
@@ -134,10 +134,10 @@ export class ProxyServer {
       this.#next = this.#backends.list
       await Promise.all(opened.map(({ backendRuntime }) => backendRuntime.close()))
       await Promise.all(opened.map(({ backendRuntime }) => backendRuntime.learning.close()))
-      await Promise.all([...farStores.keys()].map((name) => this.#storage.remove(name)))
+      await Promise.all([...farStores.keys()].map((name) => this.#storage.remove?.(name)))
     }
     try {
-      await this.#storage.add(farStores)
+      await this.#storage.add?.(farStores)
       for (const database of change.opened) opened.push(this.#reopen(database, change))
       await Promise.all(opened.flatMap(readied))
       this.#next = change.names.map(
@@ -203,7 +203,7 @@ export class ProxyServer {
   async #removeUnused(farStore: string | undefined): Promise<void> {
     if (farStore === undefined || farStore === this.#options.quotaStore) return
     const store = this.#storage.of(farStore)
-    if (!this.#backends.isInUse(store)) await this.#storage.remove(farStore)
+    if (!this.#backends.isInUse(store)) await this.#storage.remove?.(farStore)
   }
 
   #newLimiters(): Limiters {
@@ -258,7 +258,7 @@ export class ProxyServer {
     await this.#backends.closeLearning()
     await this.limiters.close()
     await this.#parts.beforeStoresClose?.()
-    await this.#storage.close()
+    await this.#storage.close?.()
   }
 }
 

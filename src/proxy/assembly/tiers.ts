@@ -61,7 +61,7 @@ export interface FleetRows {
   readonly modes: ModeRow
 }
 
-/** The stores and marks of a request handler. */
+/** The stores and marks of a request handler. A thread with views of another thread's stores has the first three members only. */
 export interface Storage {
   /** Of the far stores that there are. */
   readonly names: readonly string[]
@@ -70,16 +70,16 @@ export interface Storage {
   /** The parts of a store that `of` returned. */
   partsOf(store: Store): StoreParts
   /** Await before the first request: purges from before a restart stay in force. */
-  loadMarks(): Promise<void>
+  loadMarks?(): Promise<void>
   /** Adds far stores that were opened while running. Resolves when their marks are known. */
-  add(farStores: ReadonlyMap<string, FarStore>): Promise<void>
+  add?(farStores: ReadonlyMap<string, FarStore>): Promise<void>
   /** Closes a far store that is no longer used. */
-  remove(name: string): Promise<void>
+  remove?(name: string): Promise<void>
   /** Memory first. */
-  figures(): NamedStore[]
+  figures?(): NamedStore[]
   /** The results of the claims of this process, over all stores. */
-  leases(): Readonly<ClaimCounters>
-  close(): Promise<void>
+  leases?(): Readonly<ClaimCounters>
+  close?(): Promise<void>
 }
 
 export class Tiers implements Storage {

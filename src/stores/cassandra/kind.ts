@@ -2,17 +2,9 @@
 import { type Check, key, required, section, type TypeValue } from '../../config/definition.ts'
 import { choice } from '../../config/scalars.ts'
 import { text } from '../../config/text-scalars.ts'
-import { certificateIsWhole } from '../../config/tls-check.ts'
+import { certificateIsWhole, refusedTlsKeys } from '../../config/tls-check.ts'
 import type { RefusedUrl, StoreKind, StoreUrl, UrlKeys } from '../kind.ts'
-import {
-  loginIn,
-  loginKeys,
-  notPercentEncoded,
-  onePassword,
-  refusedTlsKeys,
-  restart,
-  tlsKeys,
-} from '../server-keys.ts'
+import { loginIn, loginKeys, notPercentEncoded, onePassword, restart, tlsKeys } from '../server-keys.ts'
 import { definitionOf, replicationPattern } from './tables.ts'
 
 const named = (label: string, expected: string, pattern: string): typeof text => ({

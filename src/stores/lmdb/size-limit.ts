@@ -1,19 +1,10 @@
-/**
- * The size limit of the store. LMDB's file never shrinks while it is open, and the package lets it grow: the bound is
- * enforced here, before every write, by evicting the least recently used keys and by rejecting writes that may not fit.
- */
-import type { Clock } from '../../core/clock.ts'
 import type { StoreFile } from './file.ts'
 import type { Health } from './health.ts'
 import { minuteOfUse } from './keys.ts'
-import type { Disk } from './place.ts'
+import type { OpenOptions } from './open.ts'
 import type { Records } from './records.ts'
 
-export interface SizeLimitOptions {
-  readonly clock: Clock
-  readonly disk: Disk
-  readonly directory: string
-  readonly maxBytes: number
+export interface SizeLimitOptions extends Pick<OpenOptions, 'clock' | 'disk' | 'directory' | 'maxBytes'> {
   /** Disk space that is left to others. */
   readonly reserveBytes: number
   readonly retentionMs: number

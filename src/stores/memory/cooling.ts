@@ -2,16 +2,13 @@
  * Compresses panes without recent reads, one key after the other, while memory is more than half full. While there is
  * nothing to do, no timer runs.
  */
-import type { Budget } from '../../core/budget.ts'
-import type { Clock, Timer } from '../../core/clock.ts'
-import { type ColdPanes, freeze, type Packer } from './cold.ts'
+import type { Timer } from '../../core/clock.ts'
+import { type ColdPanes, freeze } from './cold.ts'
 import type { Slot } from './slot.ts'
+import type { ThawingOptions } from './thawing.ts'
 import type { Turnover } from './turnover.ts'
 
-export interface CoolingOptions {
-  readonly clock: Clock
-  readonly budget: Budget
-  readonly packer: Packer
+export interface CoolingOptions extends ThawingOptions {
   readonly slots: Turnover<Slot>
   /** Panes are compressed after this time without a read. */
   readonly coldAfterMs: number

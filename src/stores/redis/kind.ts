@@ -10,17 +10,9 @@ import {
 } from '../../config/definition.ts'
 import { bool, count } from '../../config/scalars.ts'
 import { hidden, path, text } from '../../config/text-scalars.ts'
-import { certificateIsWhole } from '../../config/tls-check.ts'
+import { certificateIsWhole, refusedTlsKeys } from '../../config/tls-check.ts'
 import type { RefusedUrl, StoreKind, StoreUrl, UrlKeys } from '../kind.ts'
-import {
-  loginIn,
-  loginKeys,
-  notPercentEncoded,
-  onePassword,
-  refusedTlsKeys,
-  restart,
-  tlsKeys,
-} from '../server-keys.ts'
+import { loginIn, loginKeys, notPercentEncoded, onePassword, restart, tlsKeys } from '../server-keys.ts'
 import { refusalOfHosts } from './hosts.ts'
 
 const hostsAreKnown: Check = {
