@@ -19,8 +19,8 @@ test('heaps of workers are part of the memory, and leave room for panes', () => 
   const MiB = 1024 * 1024
   const panes = (memoryMiB: number, workers: number) =>
     Math.floor(paneBytesOf({ ...defaultLimits, memoryBytes: memoryMiB * MiB }, workers) / MiB)
-  assert.deepEqual([panes(512, 2), panes(512, 4), panes(512, 64)], [336, 308, 252])
-  assert.deepEqual([panes(128, 2), panes(128, 64)], [39, 39])
+  assert.deepEqual([panes(512, 2), panes(512, 4), panes(512, 64)], [329, 294, 229])
+  assert.deepEqual([panes(128, 2), panes(128, 64)], [33, 33])
   const heap = (memoryMiB: number) => heapOfOne({ ...defaultLimits, memoryBytes: memoryMiB * MiB })
   assert.ok(heap(128).maxYoungGenerationSizeMb! < heap(512).maxYoungGenerationSizeMb!)
 })

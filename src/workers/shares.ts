@@ -21,14 +21,17 @@ export const paneBytesOf = (limits: Limits, workers: number): number =>
 export const maxPaneBytesOf = (limits: Limits, workers: number): number => paneBytesOf(limits, workers) / 4
 
 /** The part of each worker's heap that `limits.memory` covers. */
-const heapBytes = 16 * 1024 * 1024
+const heapBytes = 20 * 1024 * 1024
+
+/** Of a small `limits.memory`, for the heaps of all workers together. */
+const heapShare = 0.3
 
 /**
  * Memory that cannot be reserved: garbage that is not collected yet, and heaps of workers, as long as enough is left
  * for the cache.
  */
 export const spareWith = ({ memoryBytes }: Limits, workers: number): number =>
-  spareOf(memoryBytes) + Math.min(workers * heapBytes, memoryBytes / 4)
+  spareOf(memoryBytes) + Math.min(workers * heapBytes, Math.floor(heapShare * memoryBytes))
 
 /** V8's own young generation of 64 MB in every thread would be more than a small `limits.memory`. */
 export const heapOfOne = ({ memoryBytes }: Limits): ResourceLimits => ({
