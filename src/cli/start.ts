@@ -200,7 +200,7 @@ const learnedFigures = (databases: ProxyServer['databases']): LearnedFigures[] =
     return [{ backend: name, ...staleness, ...counts, probes: figures().background }]
   })
 
-interface Ending {
+interface RunningParts {
   readonly server: ProxyServer
   readonly admin: Admin | undefined
   readonly traces: Traces | undefined
@@ -208,7 +208,7 @@ interface Ending {
 }
 
 /** The first signal drains; a second one does not wait. An uncaught exception ends the process, as Node would. */
-function endInOrder({ server, admin, traces, life }: Ending): void {
+function endInOrder({ server, admin, traces, life }: RunningParts): void {
   let isStopping = false
   const stop = (signal: NodeJS.Signals) => {
     const requestsInFlight = server.databases.reduce((sum, { figures }) => sum + figures().requests, 0)

@@ -5,7 +5,7 @@
  */
 import type { EpochMs } from '../core/clock.ts'
 import type { Look } from './fetch.ts'
-import type { FlightSpec, Wish } from './flights.ts'
+import type { FlightSpec, Requirements } from './flights.ts'
 
 /** `go`: no other flight covers this. Otherwise one does, or did: the request reads the store again. */
 export type Verdict = 'go' | Look
@@ -23,7 +23,7 @@ export interface Claim {
   release(end: FlightEnd): void
 }
 
-export interface Wanted extends Wish, Pick<FlightSpec, 'key' | 'intervals' | 'startedAt'> {
+export interface Wanted extends Requirements, Pick<FlightSpec, 'key' | 'intervals' | 'startedAt'> {
   /** The newest clock that the lookup found among these buckets: a later fetch is news. */
   readonly newestSeen: EpochMs
   /** It has waited often enough: it is to go whatever others do. */

@@ -9,7 +9,14 @@ import { overQuotaAnswer, type PendingQuery, sendWhenPaid } from './cost.ts'
 import { type FetchResult, isDownAfter, type UnusableAnswer } from './fetch.ts'
 import { type Filled, filledBy, maxLooks } from './flight-results.ts'
 import { waitForFlights } from './flight-wait.ts'
-import { type Flight, type FlightSpec, Flights, type JoinedFlight, type Wish, wholeIn } from './flights.ts'
+import {
+  type Flight,
+  type FlightSpec,
+  Flights,
+  type JoinedFlight,
+  type Requirements,
+  wholeIn,
+} from './flights.ts'
 import { askedBy } from './gaps.ts'
 import type { Forbidden } from './http/answer-terms.ts'
 import { Intake } from './intake.ts'
@@ -139,17 +146,17 @@ export class GapFiller {
     lapsing: Intervals,
   ): { joined: readonly JoinedFlight[]; rest: Intervals } {
     const along = countOf(subtractAll(lapsing, gaps))
-    const wish = { ...this.#wishOf({ key, request }), along }
+    const requirements = { ...this.#requirementsOf({ key, request }), along }
     const mayJoin = this.#options.coalescing && !this.#forbidden.has(key)
-    const first = mayJoin ? this.flights.join(key, gaps, wish) : undefined
+    const first = mayJoin ? this.flights.join(key, gaps, requirements) : undefined
     if (first === undefined) return { joined: [], rest: gaps }
     const { rest } = first
-    const second = rest.length === 0 ? undefined : this.flights.joinForRest(key, rest, wish)
+    const second = rest.length === 0 ? undefined : this.flights.joinForRest(key, rest, requirements)
     if (second === undefined) return { joined: [first], rest }
     return { joined: [first, { flight: second, brings: rest }], rest: [] }
   }
 
-  #wishOf({ key, request }: KeyedRequest): Omit<Wish, 'along'> {
+  #requirementsOf({ key, request }: KeyedRequest): Omit<Requirements, 'along'> {
     return {
       notBefore: request.demands.notBefore,
       marks: this.#options.marks.marksFor(key, request.plan),
@@ -214,7 +221,7 @@ export class GapFiller {
     }
     const claim = claims.claim({
       ...{ key: spec.key, intervals: spec.intervals, startedAt: spec.startedAt },
-      ...this.#wishOf(trip),
+      ...this.#requirementsOf(trip),
       along: 0,
       newestSeen: trip.newestSeen ?? Number.NEGATIVE_INFINITY,
       isImpatient: trip.isProbe === true || (trip.looks ?? 0) >= maxLooks,

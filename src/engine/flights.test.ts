@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interval } from '../core/interval.ts'
 import type { FetchResult } from './fetch.ts'
-import { type Flight, type FlightSpec, Flights, type Wish } from './flights.ts'
+import { type Flight, type FlightSpec, Flights, type Requirements } from './flights.ts'
 
 const result: FetchResult = { kind: 'abandoned' }
-const whenever: Wish = {
+const whenever: Requirements = {
   notBefore: Number.NEGATIVE_INFINITY,
   marks: [],
   edges: undefined,
   along: 0,
   takesSeveral: false,
 }
-const since = (notBefore: number): Wish => ({ ...whenever, notBefore })
+const since = (notBefore: number): Requirements => ({ ...whenever, notBefore })
 
 type Departing = Pick<FlightSpec, 'intervals' | 'edges'>
 
@@ -132,8 +132,8 @@ test('a flight that began at or before a mark on its buckets is not joined', () 
   assert.equal(after(100, span(0, 10), 'stale'), undefined)
   assert.equal(after(100, span(9, 99)), undefined)
   assert.equal(after(100, span(10, 99)), early.flight, 'the mark is about other buckets')
-  const wish = { ...whenever, marks: [{ kind: 'purge', ...span(2, 3), at: 100 } as const] }
-  assert.equal(flights.joinForRest('key', [span(0, 10)], wish), undefined)
+  const requirements = { ...whenever, marks: [{ kind: 'purge', ...span(2, 3), at: 100 } as const] }
+  assert.equal(flights.joinForRest('key', [span(0, 10)], requirements), undefined)
 })
 
 test('the last to disconnect cancels, and no request joins a cancelled flight', () => {
@@ -179,7 +179,7 @@ test('a flight is removed from the list before its end is reported', async () =>
   assert.equal(await heard, 0)
 })
 
-const several: Wish = { ...whenever, takesSeveral: true }
+const several: Requirements = { ...whenever, takesSeveral: true }
 
 test('where a query takes several intervals, a flight in the middle of the gaps is joined for its part', () => {
   const flights = new Flights()
@@ -201,9 +201,9 @@ test('a part of a bucket is shared only by requests for the same part', () => {
   const flights = new Flights()
   const edges = (parts: string) => ({ buckets: [span(9, 10)], parts })
   new Scripted(flights, { intervals: [span(0, 10)], edges: edges('until :30') })
-  const wish = (parts: string): Wish => ({ ...several, edges: edges(parts) })
-  assert.deepEqual(flights.join('key', [span(5, 10)], wish('until :30'))?.rest, [])
-  assert.deepEqual(flights.join('key', [span(5, 10)], wish('until :45'))?.rest, [span(9, 10)])
+  const requirements = (parts: string): Requirements => ({ ...several, edges: edges(parts) })
+  assert.deepEqual(flights.join('key', [span(5, 10)], requirements('until :30'))?.rest, [])
+  assert.deepEqual(flights.join('key', [span(5, 10)], requirements('until :45'))?.rest, [span(9, 10)])
   assert.deepEqual(
     flights.join('key', [span(5, 10)], several)?.rest,
     [span(9, 10)],
@@ -223,6 +223,6 @@ test('parts with the same text are shared only where they are of the same bucket
   const flights = new Flights()
   const edgesAt = (from: number) => ({ buckets: [span(from, from + 1)], parts: 'until :30' })
   new Scripted(flights, { intervals: [span(0, 10)], edges: edgesAt(9) })
-  const wish: Wish = { ...several, edges: edgesAt(10) }
-  assert.deepEqual(flights.join('key', [span(5, 11)], wish)?.brings, [span(5, 9)])
+  const requirements: Requirements = { ...several, edges: edgesAt(10) }
+  assert.deepEqual(flights.join('key', [span(5, 11)], requirements)?.brings, [span(5, 9)])
 })

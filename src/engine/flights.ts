@@ -44,7 +44,7 @@ interface Joined extends JoinedFlight {
 }
 
 /** A request's demands of a flight. */
-export interface Wish {
+export interface Requirements {
   /** It began at or after this. */
   readonly notBefore: EpochMs
   /** It began after each of the marks on its buckets: otherwise its result would be outdated. */
@@ -65,10 +65,10 @@ export class Flights {
   readonly #byKey = new Map<Key, OpenFlight[]>()
 
   /** Joins the flight that brings most of the gaps, unless none is as wished and worth it. */
-  join(key: Key, gaps: Intervals, wish: Wish): Joined | undefined {
+  join(key: Key, gaps: Intervals, requirements: Requirements): Joined | undefined {
     let best: (Joined & { readonly flight: OpenFlight }) | undefined
     for (const flight of this.#byKey.get(key) ?? []) {
-      const shares = sharesOf(flight, gaps, wish)
+      const shares = sharesOf(flight, gaps, requirements)
       if (shares === undefined) continue
       if (best === undefined || countOf(shares.rest) < countOf(best.rest)) best = { flight, ...shares }
     }
@@ -80,9 +80,9 @@ export class Flights {
    * Joins a flight that brings all of the rest of another one. Of many requests that joined that one, the first fetches
    * the rest, and the others get it from there: no request joins a third.
    */
-  joinForRest(key: Key, rest: Intervals, wish: Wish): Flight | undefined {
+  joinForRest(key: Key, rest: Intervals, requirements: Requirements): Flight | undefined {
     const flights = this.#byKey.get(key) ?? []
-    const found = flights.find((flight) => sharesOf(flight, rest, wish)?.rest.length === 0)
+    const found = flights.find((flight) => sharesOf(flight, rest, requirements)?.rest.length === 0)
     if (found !== undefined) found.members++
     return found
   }
@@ -138,9 +138,11 @@ type Shares = Pick<Joined, 'brings' | 'rest'>
  * Whether to look again once a flight of another thread has landed: where it brings enough of the gaps, soon enough and new
  * enough. Parts of buckets are not found then, since they are stored nowhere.
  */
-export function isWorthAwaiting(flight: Offer, gaps: Intervals, wish: Wish): boolean {
+export function isWorthAwaiting(flight: Offer, gaps: Intervals, requirements: Requirements): boolean {
   const offer = { startedAt: flight.startedAt, intervals: wholeIn(flight.intervals, flight.edges) }
-  return sharesOf(offer, wholeIn(gaps, wish.edges), { ...wish, edges: undefined }) !== undefined
+  return (
+    sharesOf(offer, wholeIn(gaps, requirements.edges), { ...requirements, edges: undefined }) !== undefined
+  )
 }
 
 /** Without the buckets of which only a part is meant. */
@@ -148,14 +150,20 @@ export const wholeIn = (intervals: Intervals, edges: Edges | undefined): Interva
   edges === undefined ? intervals : subtractAll(intervals, edges.buckets)
 
 /** The part of the gaps that a flight brings, where it is enough, soon enough and new enough. */
-function sharesOf(flight: Offer, gaps: Intervals, wish: Wish): Shares | undefined {
-  if (!isWorthWaitingFor(flight, gaps, wish)) return undefined
-  const brings = sharedBy(flight, gaps, wish.edges)
+function sharesOf(flight: Offer, gaps: Intervals, requirements: Requirements): Shares | undefined {
+  if (!isWorthWaitingFor(flight, gaps, requirements)) return undefined
+  const brings = sharedBy(flight, gaps, requirements.edges)
   const shares = { brings, rest: subtractAll(gaps, brings) }
-  return brings.length > 0 && (wish.takesSeveral || isWorthSplitting(gaps, shares)) ? shares : undefined
+  return brings.length > 0 && (requirements.takesSeveral || isWorthSplitting(gaps, shares))
+    ? shares
+    : undefined
 }
 
-const isWorthWaitingFor = (flight: Offer, gaps: Intervals, { notBefore, marks, along }: Wish): boolean =>
+const isWorthWaitingFor = (
+  flight: Offer,
+  gaps: Intervals,
+  { notBefore, marks, along }: Requirements,
+): boolean =>
   flight.startedAt >= notBefore &&
   countOf(flight.intervals) <= maxWidthRatio * (countOf(gaps) + along) &&
   !marks.some((mark) => flight.startedAt <= mark.at && intersectAll([mark], flight.intervals).length > 0)

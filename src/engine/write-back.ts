@@ -27,9 +27,9 @@ export function termsFor(
   fetchedAt: EpochMs,
 ): (headers: HeaderList) => AnswerTerms {
   const { encodingHeaders = [] } = capabilities
-  const asker = { headers: plan.request.headers, partition: request.partition, encodingHeaders }
+  const client = { headers: plan.request.headers, partition: request.partition, encodingHeaders }
   return (headers) => {
-    const terms = termsOf(headers, asker, fetchedAt)
+    const terms = termsOf(headers, client, fetchedAt)
     decision.unstored = terms.forbidden?.reason
     if (terms.forbidden !== undefined) decision.detail ??= terms.forbidden.detail
     return terms

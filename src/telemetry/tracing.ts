@@ -116,7 +116,7 @@ export class Tracing {
   }
 }
 
-type Ending = Pick<FetchMessage, 'status' | 'bytes' | 'failure'>
+type FetchEnd = Pick<FetchMessage, 'status' | 'bytes' | 'failure'>
 
 /** A query to the database under way. */
 export class FetchSpan {
@@ -124,10 +124,10 @@ export class FetchSpan {
   readonly headers: HeaderList
   status: number | undefined
   bytes = 0
-  readonly #report: (ending: Ending) => void
+  readonly #report: (ending: FetchEnd) => void
   #isOver = false
 
-  constructor(headers: HeaderList, report: (ending: Ending) => void) {
+  constructor(headers: HeaderList, report: (ending: FetchEnd) => void) {
     this.headers = headers
     this.#report = report
   }

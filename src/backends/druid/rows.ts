@@ -3,7 +3,7 @@
  * be there yet; scanning goes on where it stopped, so that a long row in small chunks is looked at once.
  */
 import type { RowFormat } from './druid-plan.ts'
-import type { Ending } from './whole-reading.ts'
+import type { AnswerEnding } from './whole-reading.ts'
 
 const space = 0x20
 const quote = 0x22
@@ -47,7 +47,7 @@ export function scannerOf({ row, time }: Pick<RowFormat, 'row' | 'time'>): RowSc
  * The bytes behind a number of rows, headers included. Lines of JSON are separated, not ended, by newlines: where there
  * is none, the one that ends the last of them is there all the same.
  */
-export function tailOf({ container, row, end }: Ending, rows: number): string {
+export function tailOf({ container, row, end }: AnswerEnding, rows: number): string {
   return container === 'lines' && row !== 'csv' && rows === 0 ? `\n${end}` : end
 }
 

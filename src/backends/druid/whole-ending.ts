@@ -2,17 +2,17 @@
 import { bufferOf } from '../../core/bytes.ts'
 import type { ResponseEnds } from '../backend.ts'
 import { newline, scannerOf, tailOf } from './rows.ts'
-import type { Ending } from './whole-reading.ts'
+import type { AnswerEnding } from './whole-reading.ts'
 import { hasContext, isReportedIncomplete } from './wire.ts'
 
-export function isWholeAnswer(ending: Ending, body: Uint8Array, response: ResponseEnds): boolean {
+export function isWholeAnswer(ending: AnswerEnding, body: Uint8Array, response: ResponseEnds): boolean {
   if (isReportedIncomplete(response) || hasContext(response)) return false
   return ending.container === 'list' ? isList(ending, body) : isLines(ending, body)
 }
 
 const openBracket = 0x5b
 
-function isList({ end }: Ending, body: Uint8Array): boolean {
+function isList({ end }: AnswerEnding, body: Uint8Array): boolean {
   if (body[0] !== openBracket) return false
   // The list is read as if it were one row: up to the bracket that closes it.
   const scanner = scannerOf({ row: 'array', time: 0 })
@@ -22,7 +22,7 @@ function isList({ end }: Ending, body: Uint8Array): boolean {
 }
 
 /** Whole rows, and behind the last one an empty line. */
-function isLines(ending: Ending, body: Uint8Array): boolean {
+function isLines(ending: AnswerEnding, body: Uint8Array): boolean {
   const { row, end } = ending
   const scanner = scannerOf({ row, time: 0 })
   let at = 0

@@ -7,16 +7,16 @@ import type { WholeEndpoint } from './whole-endpoints.ts'
 
 export interface DruidWholePlan extends WholePlan {
   readonly endpoint: WholeEndpoint
-  readonly ending: Ending
+  readonly ending: AnswerEnding
 }
 
 export type WholeReading = Omit<DruidWholePlan, 'request'>
 
 /** How an answer is written: by that it is seen whether its end is there. */
-export type Ending = Pick<RowFormat, 'container' | 'row' | 'end'>
+export type AnswerEnding = Pick<RowFormat, 'container' | 'row' | 'end'>
 
 /** Of native queries. */
-export const listEnding: Ending = { container: 'list', row: 'array', end: '' }
+export const listEnding: AnswerEnding = { container: 'list', row: 'array', end: '' }
 
 /** From the first instant to the last, gaps included. Without any bound there is no span. */
 export function spanOf(spans: readonly Span[]): { readonly span?: TimeSpan } {

@@ -40,7 +40,7 @@ function endpointOf(method: string, path: string): Endpoint | undefined {
 /** Longer ones are unlike any query of a dashboard. */
 const longestForm = 64 * 1024
 
-export interface WholeRules {
+export interface WholeEndpointRules {
   /** Parameters that add execution data to an answer (`stats`, `trace`) or whose meaning is unknown here. */
   readonly refused: readonly string[]
   /** Which request headers, in lower case, are part of the shape; none by default. */
@@ -52,7 +52,7 @@ export function wholeAnswers({
   refused,
   isQuestionHeader = () => false,
   isPartial = () => false,
-}: WholeRules): WholeAnswers {
+}: WholeEndpointRules): WholeAnswers {
   return {
     endpoints,
     claims: (method, path) => endpointOf(method, path) !== undefined,

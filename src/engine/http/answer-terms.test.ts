@@ -3,16 +3,16 @@ import test from 'node:test'
 import fc from 'fast-check'
 import type { UnstoredReason } from '../../core/decision.ts'
 import { headerOf } from '../../core/headers.ts'
-import { type Asker, termsOf } from './answer-terms.ts'
+import { type ClientIdentity, termsOf } from './answer-terms.ts'
 import { type Identity, identityOf, isKeyed } from './identity.ts'
 
 const now = Date.UTC(2026, 0, 1)
-const anybody: Asker = { headers: [], partition: 'separate', encodingHeaders: [] }
-const anna: Asker = { ...anybody, headers: ['authorization', 'Bearer anna'] }
+const anybody: ClientIdentity = { headers: [], partition: 'separate', encodingHeaders: [] }
+const anna: ClientIdentity = { ...anybody, headers: ['authorization', 'Bearer anna'] }
 
 /** `no_store`, or the limits: `60 s`, `60 s strict`, `any`, `any strict`. */
-function verdict(headers: readonly string[], asker: Asker = anybody): string {
-  const { forbidden, limits } = termsOf(headers, asker, now)
+function verdict(headers: readonly string[], client: ClientIdentity = anybody): string {
+  const { forbidden, limits } = termsOf(headers, client, now)
   if (forbidden !== undefined) return forbidden.reason
   const seconds = limits.seconds === Number.POSITIVE_INFINITY ? 'any' : `${limits.seconds} s`
   return limits.mustRevalidate ? `${seconds} strict` : seconds
@@ -76,7 +76,7 @@ test('the lines of one header count together', () => {
 })
 
 test('private answers are stored only for one account', () => {
-  const cases: [Asker['headers'], Asker['partition'], string][] = [
+  const cases: [ClientIdentity['headers'], ClientIdentity['partition'], string][] = [
     [['authorization', 'Bearer anna'], 'separate', 'any'],
     [['x-grafana-user', 'anna'], 'separate', 'any'],
     [['x-grafana-user', 'anna'], 'user', 'any'],
@@ -91,13 +91,17 @@ test('private answers are stored only for one account', () => {
     [[], 'separate', 'private'],
   ]
   for (const [headers, partition, expected] of cases) {
-    const asker = { ...anybody, headers, partition }
-    assert.equal(verdict(['Cache-Control', 'private'], asker), expected, JSON.stringify([headers, partition]))
+    const client = { ...anybody, headers, partition }
+    assert.equal(
+      verdict(['Cache-Control', 'private'], client),
+      expected,
+      JSON.stringify([headers, partition]),
+    )
   }
 })
 
 test('Vary is met by the key, or the answer is not stored', () => {
-  const cases: [string, Partial<Asker>, string][] = [
+  const cases: [string, Partial<ClientIdentity>, string][] = [
     ['', {}, 'any'],
     [' , ,', {}, 'any'],
     ['Accept-Encoding', {}, 'any'],
@@ -120,8 +124,8 @@ test('Vary is met by the key, or the answer is not stored', () => {
     ['"Origin"', {}, 'malformed_cache_headers'],
     ['Accept Encoding', {}, 'malformed_cache_headers'],
   ]
-  for (const [vary, asker, expected] of cases) {
-    assert.equal(verdict(['Vary', vary], { ...anybody, ...asker }), expected, JSON.stringify([vary, asker]))
+  for (const [vary, client, expected] of cases) {
+    assert.equal(verdict(['Vary', vary], { ...anybody, ...client }), expected, JSON.stringify([vary, client]))
   }
 })
 
@@ -175,16 +179,16 @@ interface Said {
   readonly directives: readonly { readonly name: string; readonly value?: number }[]
   readonly vary: readonly string[]
   readonly age?: number | undefined
-  readonly asker: Asker
+  readonly client: ClientIdentity
 }
 
-function permitted({ directives, vary, age = 0, asker }: Said): boolean {
+function permitted({ directives, vary, age = 0, client }: Said): boolean {
   const has = (name: string) => directives.some((each) => each.name === name)
   const values = (name: string) => directives.filter((each) => each.name === name).map(({ value }) => value)
   // §5.2.2.4, §5.2.2.5, §5.2.2.6
   if (has('no-cache') || has('no-store') || has('no-transform')) return false
   // §5.2.2.7: only a partition of one account is a private cache.
-  if (has('private') && asker !== anna) return false
+  if (has('private') && client !== anna) return false
   // §4.1: headers that select the answer must be in the key.
   const inKey = ['accept-encoding', 'origin', 'authorization', 'cookie']
   if (!vary.every((name) => inKey.includes(name))) return false
@@ -214,7 +218,7 @@ const asked = fc.record(
     directives: fc.array(fc.oneof(flags, lifetimes), { maxLength: 3 }),
     vary: fc.uniqueArray(fc.constantFrom('accept-encoding', 'origin', 'cookie', 'x-team', 'accept', '*')),
     age: fc.option(fc.nat(3), { nil: undefined }),
-    asker: fc.constantFrom(anna, anybody),
+    client: fc.constantFrom(anna, anybody),
   },
   plain,
 )
@@ -255,7 +259,7 @@ test('for any headers the verdict is that of a plain reading of the RFC', () => 
         ...written('Vary', said.vary, how),
         ...(said.age === undefined ? [] : ['Age', String(said.age)]),
       ]
-      const { forbidden, limits } = termsOf(headers, said.asker, now)
+      const { forbidden, limits } = termsOf(headers, said.client, now)
       assert.equal(forbidden === undefined, permitted(said), JSON.stringify(headers))
       if (forbidden === undefined && limits.seconds !== Number.POSITIVE_INFINITY)
         assert.equal(limits.seconds, lifetimeOf(said))

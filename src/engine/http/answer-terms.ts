@@ -11,7 +11,7 @@ import { type LifetimeLimits, noLimits } from '../../core/lifetime.ts'
 import { type Identity, isKeyed, isPersonal } from './identity.ts'
 
 /** The identity of the request, and the requests that share its key. */
-export interface Asker {
+export interface ClientIdentity {
   /** Of the request, names in lower case. */
   readonly headers: HeaderList
   readonly partition: Identity
@@ -32,41 +32,45 @@ export interface Forbidden {
 }
 
 /** `fetchedAt`: when the query was sent. */
-export function termsOf(headers: HeaderList, asker: Asker, fetchedAt: EpochMs): AnswerTerms {
+export function termsOf(headers: HeaderList, client: ClientIdentity, fetchedAt: EpochMs): AnswerTerms {
   const directives = readDirectives(headerOf(headers, 'cache-control') ?? '')
   if (directives === undefined) return forbidden('malformed_cache_headers', headers, ['Cache-Control'])
   return (
-    forbiddenBy(directives, headers, asker) ??
-    variesBy(headers, asker) ??
+    forbiddenBy(directives, headers, client) ??
+    variesBy(headers, client) ??
     lifetimeTerms(directives, headers, fetchedAt)
   )
 }
 
 export type Directives = ReadonlyMap<string, readonly string[]>
 
-function forbiddenBy(directives: Directives, headers: HeaderList, asker: Asker): AnswerTerms | undefined {
+function forbiddenBy(
+  directives: Directives,
+  headers: HeaderList,
+  client: ClientIdentity,
+): AnswerTerms | undefined {
   const because = (reason: UnstoredReason) => forbidden(reason, headers, ['Cache-Control'])
   // An answer that may not be transformed may not be cut into buckets either.
   if (directives.has('no-store') || directives.has('no-transform')) return because('no_store')
   // With a list of fields these two are about those fields only; the stricter reading is permitted, and usual.
   if (directives.has('no-cache')) return because('no_cache')
-  const isPrivate = directives.has('private') && !isPersonal(asker.headers, asker.partition)
+  const isPrivate = directives.has('private') && !isPersonal(client.headers, client.partition)
   return isPrivate ? because('private') : undefined
 }
 
-function variesBy(headers: HeaderList, asker: Asker): AnswerTerms | undefined {
+function variesBy(headers: HeaderList, client: ClientIdentity): AnswerTerms | undefined {
   for (const part of headerOf(headers, 'vary')?.split(',') ?? []) {
     const name = part.trim().toLowerCase()
     if (name === '') continue
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
       return forbidden('malformed_cache_headers', headers, ['Vary'])
-    if (!isMetByKey(name, asker)) return forbidden('vary', headers, ['Vary'])
+    if (!isMetByKey(name, client)) return forbidden('vary', headers, ['Vary'])
   }
   return undefined
 }
 
 /** Answers are stored decoded, and encoded again for each client. */
-const isMetByKey = (name: string, { headers, partition, encodingHeaders }: Asker): boolean =>
+const isMetByKey = (name: string, { headers, partition, encodingHeaders }: ClientIdentity): boolean =>
   name !== '*' &&
   (name === 'accept-encoding' || encodingHeaders.includes(name) || isKeyed(name, headers, partition))
 

@@ -6,7 +6,7 @@
 import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
-import { type Asker, ageOf, type Directives, readDirectives, termsOf } from '../http/answer-terms.ts'
+import { ageOf, type ClientIdentity, type Directives, readDirectives, termsOf } from '../http/answer-terms.ts'
 import { endToEnd } from '../http/headers.ts'
 import type { ObjectTerms, Rendered } from './objects.ts'
 
@@ -18,7 +18,7 @@ export interface ResponseContext {
 }
 
 /** All clients get what one render returned. */
-const anyone: Asker = { headers: [], partition: 'shared', encodingHeaders: [] }
+const anyone: ClientIdentity = { headers: [], partition: 'shared', encodingHeaders: [] }
 
 /** The members of a render's result that follow from the headers of the response. */
 export function responseTerms(

@@ -106,7 +106,7 @@ function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Ask
   const { backend, upstream, clock, budget, backlog, maxBodyBytes, onFetch } = options
   const generatedAt = clock.now()
   const sentAt = clock.elapsed()
-  const asker = {
+  const client = {
     headers: plan.request.headers,
     partition,
     encodingHeaders: backend.capabilities.encodingHeaders ?? [],
@@ -116,7 +116,7 @@ function fetchWhole(options: WholeFetchOptions, { plan, partition, target }: Ask
   const intake = new Intake({
     ...{ fetchedAt: generatedAt, budget, backlog, maxAnswerBytes: maxBodyBytes, target, withheldBytes },
     termsOf: (headers) => {
-      terms = termsOf(headers, asker, generatedAt)
+      terms = termsOf(headers, client, generatedAt)
       return terms
     },
     newSink: () => {

@@ -41,7 +41,7 @@ export interface BucketDifference {
   readonly direct: string
 }
 
-export interface Judgement {
+export interface ComparisonResult {
   readonly result: 'equal' | 'explained' | 'unexplained'
   /** Undefined where they are equal. */
   readonly cause?: Cause
@@ -59,7 +59,7 @@ const maxShown = 20
 const maxColumns = 5
 const maxChars = 300
 
-export function judge(comparison: Comparison): Judgement {
+export function judge(comparison: Comparison): ComparisonResult {
   const { body, direct } = comparison
   if (body !== undefined && !isSame(comparison, body, direct)) {
     return judgement([faultOf(body, direct)], { isFaithful: false })
@@ -69,9 +69,9 @@ export function judge(comparison: Comparison): Judgement {
   return found.length > 0 ? judgementOf(comparison, found) : judgeTheRest(comparison)
 }
 
-const equal: Judgement = { result: 'equal', isFaithful: true, differing: new Set(), buckets: [] }
+const equal: ComparisonResult = { result: 'equal', isFaithful: true, differing: new Set(), buckets: [] }
 
-function judgement(found: readonly Cause[], more: Partial<Judgement> = {}): Judgement {
+function judgement(found: readonly Cause[], more: Partial<ComparisonResult> = {}): ComparisonResult {
   const cause = gravest(found)
   const isExplained = found.every((each) => causes[each].isExplained)
   return { ...equal, result: isExplained ? 'explained' : 'unexplained', cause, ...more }
@@ -82,7 +82,7 @@ function isSame({ backend }: Comparison, direct: Buffer, answer: Buffer): boolea
 }
 
 /** All buckets are equal, and yet the answers are not: notes, or bytes around the buckets. */
-function judgeTheRest({ backend, direct, cached }: Comparison): Judgement {
+function judgeTheRest({ backend, direct, cached }: Comparison): ComparisonResult {
   const difference = backend.presentation?.differenceFrom?.(direct, cached) ?? 'data'
   if (difference === 'none') return equal
   return judgement([difference === 'notes' ? 'notes' : faultOf(direct, cached)])
@@ -120,7 +120,7 @@ function differencesIn({ fetched }: Comparison, stored: Pane): Difference[] {
 }
 
 /** Of very many, some from everywhere are looked at. */
-function judgementOf(comparison: Comparison, found: readonly Difference[]): Judgement {
+function judgementOf(comparison: Comparison, found: readonly Difference[]): ComparisonResult {
   const every = Math.ceil(found.length / maxJudged)
   const judged = found.filter((_, i) => i % every === 0).map((each) => bucketDifference(comparison, each))
   const all = judged.map(({ cause }) => cause)

@@ -45,7 +45,7 @@ export interface BackendRuntimeFigures {
 
 export interface BackendRuntimeOptions
   extends Omit<DatabaseOptions, 'listen' | 'route' | 'farStore'>,
-    Opening {
+    PriorState {
   readonly store: Store
   /** Purges and changes. */
   readonly marks: BackendMarks
@@ -59,7 +59,7 @@ export interface BackendRuntimeOptions
   readonly mark: (mark: Mark) => unknown
 }
 
-export interface Opening {
+export interface PriorState {
   /** Where another thread has queried the database and watches its segments. */
   readonly known?: KnownDatabase | undefined
   /** The evidence learned about it before it was opened anew. */

@@ -8,7 +8,7 @@ import { objectCache } from '../../engine/objects/object-cache.ts'
 import type { ObjectCache } from '../../engine/objects/objects.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Limiters } from '../quotas/limiters.ts'
-import { BackendRuntime, type Opening } from './backend-runtime.ts'
+import { BackendRuntime, type PriorState } from './backend-runtime.ts'
 import type { Common } from './common.ts'
 import type { DatabaseOptions } from './options.ts'
 import type { ServerHooks } from './parts.ts'
@@ -52,7 +52,7 @@ export class ServedBackends {
   }
 
   /** Serves nothing yet. */
-  open(database: DatabaseOptions, { known, evidence }: Opening = {}): ServedBackend {
+  open(database: DatabaseOptions, { known, evidence }: PriorState = {}): ServedBackend {
     const { common, storage, limiters, hooks } = this.#options
     const store = storage.of(database.farStore)
     const { marks, claims, evidenceCells } = storage.partsOf(store)

@@ -31,7 +31,7 @@ interface Connection {
   readonly shortcut: Pick<Shortcut, 'isReceiving' | 'adopt'>
   /** The last request that began; answers leave in order, so that its answer is the last one too. */
   request: Arriving | undefined
-  response: Ending | undefined
+  response: EndingResponse | undefined
   requests: number
   /** Answers that node:http keeps until those before them are sent. */
   waiting: Set<ServerResponse> | undefined
@@ -47,7 +47,7 @@ interface Connection {
 type Arriving = Pick<ClientRequest, 'complete'> & { readonly readableLength?: number }
 
 /** When an answer is over, and whether it has begun. */
-export type Ending = Pick<Reply, 'closed' | 'once'> & Partial<Pick<Reply, 'headersSent' | 'socket'>>
+export type EndingResponse = Pick<Reply, 'closed' | 'once'> & Partial<Pick<Reply, 'headersSent' | 'socket'>>
 
 /** A connection that node:http alone reads: the beginning of a request is not seen then. */
 export const noShortcut: Connection['shortcut'] = { isReceiving: false, adopt: () => false }
@@ -84,7 +84,7 @@ export class Connections {
   }
 
   /** Called for every request. */
-  began(socket: Socket, request: Arriving, response: Ending): void {
+  began(socket: Socket, request: Arriving, response: EndingResponse): void {
     const connection = this.#all.get(socket)
     if (connection === undefined) return
     connection.request = request
@@ -103,12 +103,12 @@ export class Connections {
   }
 
   /** Answers that are not over. */
-  *answering(): Iterable<Ending> {
+  *answering(): Iterable<EndingResponse> {
     for (const { response } of this.#all.values()) if (response?.closed === false) yield response
   }
 
   /** The answer to the last request of a connection. */
-  lastOn(socket: Socket): Ending | undefined {
+  lastOn(socket: Socket): EndingResponse | undefined {
     return this.#all.get(socket)?.response
   }
 

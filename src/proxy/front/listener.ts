@@ -11,7 +11,7 @@ import { AddressCounts } from './addresses.ts'
 import { Arrivals } from './arrivals.ts'
 import { bind } from './bind.ts'
 import { GatheredMessage, type HttpRequest, StreamedMessage } from './body.ts'
-import { Connections, type Ending, noShortcut } from './connections.ts'
+import { Connections, type EndingResponse, noShortcut } from './connections.ts'
 import type { ClientRequest, Reply } from './exchange.ts'
 import { HeadTurns } from './head-turns.ts'
 import { type SecureListener, secureListener } from './listener-tls.ts'
@@ -144,7 +144,7 @@ const handshakeMs = 10_000
  * Requests the body of a request with `Expect: 100-continue`. Where its response waits behind others, that is done in
  * its turn: node:http would write the 100 between the head and the body of the response.
  */
-function continueInTurn(response: ServerResponse, before: Ending | undefined): void {
+function continueInTurn(response: ServerResponse, before: EndingResponse | undefined): void {
   if (response.socket !== null || before === undefined) response.writeContinue()
   else {
     before.once('close', () => {
@@ -211,6 +211,6 @@ function drain(server: AnyServer, connections: Connections, timer: Timer): Promi
 }
 
 /** During the drain a connection that has had its answer is of no more use. */
-function closeAfter(connections: Connections, response: Ending): void {
+function closeAfter(connections: Connections, response: EndingResponse): void {
   response.once('close', () => connections.closeIdle())
 }

@@ -13,7 +13,7 @@ import { Pace } from './pace.ts'
 import { ResponseReader } from './response.ts'
 import { type Concurrency, type QueueFigures, Slot, type SlotKind, Slots } from './slots.ts'
 
-export interface ProbeOptions {
+export interface HealthCheckOptions {
   /** A path that every database of this kind answers, such as that of a flavour probe. */
   readonly path: string
   readonly intervalMs: number
@@ -32,7 +32,7 @@ export interface UpstreamOptions {
   /** A unix socket to connect to instead of the host of the URL. */
   readonly socket?: string | undefined
   /** Finds out which URLs are down and which are back without risking a client's request. */
-  readonly probe?: ProbeOptions | undefined
+  readonly probe?: HealthCheckOptions | undefined
   /** The name of this proxy in Via. */
   readonly via: string
   /** Shared by all databases of a process. */
@@ -163,14 +163,14 @@ export class HttpUpstream implements Upstream {
     return reader
   }
 
-  #probeLater(probe: ProbeOptions): void {
+  #probeLater(probe: HealthCheckOptions): void {
     this.#probeTimer = this.#options.clock.after(probe.intervalMs, () => {
       for (const endpoint of this.#endpoints.all) this.#probe(endpoint, probe)
       this.#probeLater(probe)
     })
   }
 
-  #probe(endpoint: Endpoint, { path, intervalMs }: ProbeOptions): void {
+  #probe(endpoint: Endpoint, { path, intervalMs }: HealthCheckOptions): void {
     const get = { method: 'GET', path, search: '', headers: [], body: null }
     const request = this.#toUpstream(get, this.#requestHeaders([]))
     const patienceMs = Math.min(intervalMs, maxProbeMs)
