@@ -6,6 +6,7 @@ import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
+import { andThen, type MaybePromise } from '../core/maybe.ts'
 import { measure, type Pane } from '../core/pane.ts'
 import type { Far } from './far-queue.ts'
 import { Sightings } from './sightings.ts'
@@ -47,15 +48,12 @@ export class Outbound {
 
   /** Call once per request for the key. */
   see(key: Key): void {
-    const seen = this.#sightings.see(key)
-    const due = this.#unsent.get(key)
-    if (due !== undefined && seen >= due) void this.#promote(key, { due, seen })
+    void this.#promote(key, this.#sightings.see(key))
   }
 
-  /** Buckets of the key were found in the far store, so that it is no one-off. */
-  seenFar(key: Key): void {
-    this.#sightings.see(key, sightingsForBig)
-    this.#unsent.delete(key)
+  /** Other nodes use the key, so that it is no one-off. */
+  seenElsewhere(key: Key): MaybePromise<void> {
+    return this.#promote(key, this.#sightings.see(key, sightingsForBig))
   }
 
   /** Call after an entry was written to memory. */
@@ -70,27 +68,28 @@ export class Outbound {
   async share(key: Key, interval: Interval, isAwaited: boolean): Promise<boolean> {
     const seen = this.#sightings.count(key)
     const isDropped = this.#dropped.has(key)
-    if (isAwaited && (seen < sightingsForBig || isDropped)) {
+    const isComplete = seen >= sightingsForFar && !isDropped && !this.#unsent.has(key)
+    if (isAwaited && seen < sightingsForBig) await this.seenElsewhere(key)
+    if (isAwaited && isDropped) {
       const found = await this.#options.near.read(key, interval)
-      const unsent = found?.panes.filter((pane) => isDropped || seen < this.#sightingsFor(pane)) ?? []
-      for (const pane of unsent) this.#send(key, { pane, shape: found!.shape })
-      // Several nodes request it: it is no one-off.
-      this.#sightings.see(key, sightingsForBig)
+      for (const pane of found?.panes ?? []) this.#send(key, { pane, shape: found!.shape })
     }
     const written = this.#onTheirWay.get(key)
-    if (written === undefined) return seen >= sightingsForFar && !isDropped && !this.#unsent.has(key)
-    return this.#options.far.hurry(key, written)
+    return written === undefined ? isComplete : this.#options.far.hurry(key, written)
   }
 
   /** The buckets that are in memory so far go to the far store, unless they need more sightings or were sent before. */
-  async #promote(key: Key, { due, seen }: { readonly due: number; readonly seen: number }): Promise<void> {
+  #promote(key: Key, seen: number): MaybePromise<void> {
+    const due = this.#unsent.get(key)
+    if (due === undefined || seen < due) return
     this.#unsent.delete(key)
-    const found = await this.#options.near.read(key, everything)
-    for (const pane of found?.panes ?? []) {
-      const needed = this.#sightingsFor(pane)
-      if (needed > seen) this.#unsent.set(key, needed)
-      else if (needed >= due) this.#send(key, { pane, shape: found!.shape })
-    }
+    return andThen(this.#options.near.read(key, everything), (found) => {
+      for (const pane of found?.panes ?? []) {
+        const needed = this.#sightingsFor(pane)
+        if (needed > seen) this.#unsent.set(key, needed)
+        else if (needed >= due) this.#send(key, { pane, shape: found!.shape })
+      }
+    })
   }
 
   #sightingsFor(pane: Pane): number {

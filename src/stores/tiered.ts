@@ -269,7 +269,7 @@ class Tiered implements TieredStore {
     both: { readonly near: Found | undefined; readonly far: Found },
   ): MaybePromise<Found | undefined> {
     this.#far.counters.found++
-    this.#outbound.seenFar(key)
+    void this.#outbound.seenElsewhere(key)
     const shape = both.near?.shape ?? both.far.shape
     const kept = both.far.panes.map((pane) => this.#near.write(key, { pane, shape }))
     // Memory may be too small for it: the answer is not.

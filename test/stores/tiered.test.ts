@@ -149,6 +149,34 @@ test('a pane that another node waits for is shared whatever its sightings, and r
   assert.equal(buckets(1, inner.read(key, hour) as Found), 60)
 })
 
+test('a pane that was shared is written once, and stays shared when a claim asks again', async () => {
+  const { clock, far, store } = rig()
+  const key = keyNumber(1)
+  await look(store, key)
+  store.write(key, entryOf(1, hour, clock.now()))
+  assert.equal(await store.share(key, hour, true), true)
+  assert.equal(await store.share(key, hour, true), true)
+  assert.equal(await store.share(key, hour, false), true)
+  for (let sighting = 2; sighting <= 5; sighting++) await look(store, key)
+  await clock.advance(0)
+  await store.idle()
+  assert.equal(far.calls.writes, 1)
+})
+
+test('a big one goes to the far store although other buckets of its key were found there', async () => {
+  const { clock, inner, store } = rig({ bigBytes: 2000 })
+  const key = keyNumber(1)
+  await look(store, key)
+  store.write(key, entryOf(1, hour, clock.now()))
+  inner.write(key, entryOf(1, { from: 60, to: 65 }, clock.now()))
+  const other = { from: 60, to: 65 }
+  assert.equal(buckets(1, await store.read(key, other)), 5)
+  for (let sighting = 2; sighting <= 5; sighting++) await look(store, key)
+  await clock.advance(0)
+  await store.idle()
+  assert.equal(buckets(1, inner.read(key, hour) as Found), 60)
+})
+
 test('buckets that the far store did not take are not shared, however often the shape was seen', async () => {
   const { clock, far, store } = rig()
   const key = keyNumber(1)
