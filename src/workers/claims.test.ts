@@ -49,19 +49,19 @@ test('a thread goes when no other node fetches, and its release states whether i
   assert.deepEqual(outside.released, ['stored'])
 })
 
-test('one thread claims with other nodes for all: equal requests wait for it', async () => {
-  const outside = new Outside()
-  const { table, sent, claim } = tableWith(outside)
-  claim(1)
-  claim(2)
-  assert.equal(outside.claimed.length, 1)
-  outside.decide({ acceptFrom: 3 })
-  await Promise.resolve()
-  assert.deepEqual(sent, [[1, { kind: 'claimed', claim: 1, verdict: { acceptFrom: 3 } }]])
-  table.receive(1, { kind: 'release', claim: 1, end: 'abandoned' })
-  const verdict = { acceptFrom: 5, isInVain: false }
-  assert.deepEqual(sent.at(-1), [2, { kind: 'claimed', claim: 1, verdict }])
-})
+for (const verdict of [{ acceptFrom: 3 }, { acceptFrom: 3, isInVain: true }, {}])
+  test(`one thread claims with other nodes for all: equal requests learn ${JSON.stringify(verdict)}, too`, async () => {
+    const outside = new Outside()
+    const { table, sent, claim } = tableWith(outside)
+    claim(1)
+    claim(2)
+    assert.equal(outside.claimed.length, 1)
+    outside.decide(verdict)
+    await Promise.resolve()
+    assert.deepEqual(sent, [[1, { kind: 'claimed', claim: 1, verdict }]])
+    table.receive(1, { kind: 'release', claim: 1, end: 'abandoned' })
+    assert.deepEqual(sent.at(-1), [2, { kind: 'claimed', claim: 1, verdict }])
+  })
 
 test('threads that waited for a fetch that brought nothing are told so', () => {
   const { table, sent, claim } = tableWith(new Outside())

@@ -5,6 +5,7 @@
 import type { Edges } from '../backends/backend.ts'
 import type { Key } from '../core/key.ts'
 import type { Claim, Claims, FlightEnd, Verdict, Wanted } from '../engine/claims.ts'
+import type { Look } from '../engine/fetch.ts'
 import { isWorthAwaiting } from '../engine/flights.ts'
 import type { StoreName } from './cache/messages.ts'
 
@@ -31,6 +32,8 @@ interface OpenClaim extends Pick<Wanted, 'key' | 'intervals' | 'startedAt'> {
   readonly waiting: Map<string, (end: FlightEnd) => void>
   /** With other nodes. */
   readonly outer: Claim | undefined
+  /** Of the flight of another node that it waited for: its waiters did, too. */
+  look?: Look
 }
 
 export interface ClaimTableOptions {
@@ -79,14 +82,19 @@ export class ClaimTable {
     const other = isImpatient ? undefined : this.#otherFlight(thread, wanted)
     if (other !== undefined) {
       other.waiting.set(nameOf(thread, claim), (end) =>
-        answer({ acceptFrom: other.startedAt, isInVain: end === 'unstored' }),
+        answer(other.look ?? { acceptFrom: other.startedAt, isInVain: end === 'unstored' }),
       )
       return
     }
     const outer = this.#options.outer?.(store)?.claim(wanted)
-    this.#add(nameOf(thread, claim), { thread, key, intervals, edges, startedAt, waiting: new Map(), outer })
+    const open: OpenClaim = { thread, key, intervals, edges, startedAt, waiting: new Map(), outer }
+    this.#add(nameOf(thread, claim), open)
     if (outer === undefined) answer('go')
-    else void outer.verdict.then(answer)
+    else
+      void outer.verdict.then((verdict) => {
+        if (verdict !== 'go') open.look = verdict
+        answer(verdict)
+      })
   }
 
   #otherFlight(thread: number, wanted: Wanted): OpenClaim | undefined {
