@@ -11,7 +11,7 @@ import type { Key } from '../core/key.ts'
 export interface Comparison {
   /** The buckets that another node has announced; undefined where nothing is known but the time. */
   readonly changed: Interval | undefined
-  /** No request may be served before it is done. */
+  /** Requests wait for it, unless it is slow. */
   readonly isOverdue: boolean
 }
 

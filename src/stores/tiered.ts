@@ -55,6 +55,8 @@ export function tieredStore(options: TieredStoreOptions): TieredStore {
 
 /** More runs than this are read at once, together with the buckets between them. */
 const maxFarReads = 4
+/** The longest that a request waits for a comparison: the copy in memory is better than none. */
+const maxCompareMs = 500
 /** The timeout of one step of a listing: pages of a large store are slow, and no request waits for them. */
 const listingTimeoutMs = 10_000
 
@@ -120,8 +122,8 @@ class Tiered implements TieredStore {
     this.#outbound.see(key)
     const comparison = this.#notices?.due(key)
     if (comparison === undefined || this.#isClosed) return
-    // Should it fail, the copy in memory is still within its TTL.
-    const compared = this.#compare(key, comparison).catch(() => {})
+    // Should it fail or be late, the copy in memory is still within its TTL.
+    const compared = inTime(this.#compare(key, comparison), this.#clock, maxCompareMs).catch(() => {})
     if (!comparison.isOverdue) return
     this.#overdue.set(key, compared)
     void compared.then(() => this.#overdue.delete(key))

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Budget } from '../../src/core/budget.ts'
 import { clockOf } from '../../src/core/pane.ts'
+import { StoreGuard } from '../../src/stores/guard.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { RowStore } from '../../src/stores/rows/row-store.ts'
+import type { Store } from '../../src/stores/store.ts'
 import { type TieredStore, tieredStore } from '../../src/stores/tiered.ts'
+import { storeWith } from '../../src/testing/engine-rig.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 import { MemoryRowEngine, MemoryServer } from '../../src/testing/memory-engines.ts'
 import { paneOfFetch } from '../../src/testing/pane-model.ts'
@@ -16,19 +19,16 @@ const shape = shapeOf('up')
 const key = keyOfShape(shape)
 const interval = { from: 0, to: 4 }
 
+const memoryOf = (clock: FakeClock): Store =>
+  memoryStore({ clock, budget: new Budget(1e8), retentionMs, maxBucketsPerShape: 1e5 })
+
 /** Two nodes, each with its own memory, on one server. */
 function twoNodes(clock: FakeClock, hasPubsub: boolean): readonly [TieredStore, TieredStore] {
   const server = new MemoryServer()
   const node = () => {
     const engine = new MemoryRowEngine(server, { hasPubsub })
     const far = new RowStore({ engine, clock, retentionMs })
-    const near = memoryStore({
-      clock,
-      budget: new Budget(1e8),
-      retentionMs,
-      maxBucketsPerShape: 1e5,
-    })
-    return tieredStore({ clock, near, far, noticeMs })
+    return tieredStore({ clock, near: memoryOf(clock), far, noticeMs })
   }
   return [node(), node()]
 }
@@ -85,6 +85,22 @@ test('a key that was not read for long is compared before it is served', async (
   await write(a, second)
   await clock.advance(2 * noticeMs)
   assert.equal(await shown(b), second)
+})
+
+test('a request waits half a second for a comparison, however long the store may take: it is served from memory then', async () => {
+  const clock = fakeClock()
+  const guard = new StoreGuard({ clock, timeoutMs: 10_000 })
+  const far = { ...storeWith(memoryOf(clock), {}), hasNews: () => new Promise<boolean>(() => {}) }
+  const node = tieredStore({ clock, near: memoryOf(clock), far, guard, noticeMs })
+  const fetchedAt = clock.now()
+  node.seen!(key)
+  await write(node, fetchedAt)
+  await clock.advance(2 * noticeMs)
+  const asked = shown(node)
+  assert.ok(node.near!(key, interval) instanceof Promise)
+  await clock.advance(500)
+  assert.ok(!(node.near!(key, interval) instanceof Promise))
+  assert.equal(await asked, fetchedAt)
 })
 
 test('where changes are announced, the second look shows them', async () => {
