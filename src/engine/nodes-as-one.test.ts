@@ -1,7 +1,10 @@
 /** Two and four nodes that share a far store answer as one would: coalescing, purges, marks, shadow mode, outages. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { minuteMs } from '../testing/engine-rig.ts'
+import { pause } from '../core/clock.ts'
+import type { Store } from '../stores/store.ts'
+import { minuteMs, type Served, sharedStore, storeWith } from '../testing/engine-rig.ts'
+import type { FakeClock } from '../testing/fake-clock.ts'
 import { FleetRig } from '../testing/fleet-rig.ts'
 
 /** Nodes that hear of each other's marks, each of which has half an hour in its memory. */
@@ -22,6 +25,23 @@ for (const nodes of [2, 4])
         fleet.database.lagMs = 500
         const all = fleet.nodes.flatMap((node) => [node.ask(30), node.ask(30)])
         await fleet.clock.advance(2000)
+        for (const { text } of await Promise.all(all)) assert.equal(text, fleet.truth(30))
+        assert.equal(fleet.database.asked.length, 1, `seed ${seed}`)
+      }
+    })
+
+    test('what others wait for is in the store before they look, at the first sighting and with slow writes, too', async () => {
+      for (let seed = 1; seed <= 10; seed++) {
+        let shared: Store | undefined
+        const slow = (clock: FakeClock): Store => {
+          const store = sharedStore(clock)
+          const write: Store['write'] = (...what) => pause(clock, 190).then(() => store.write(...what))
+          return storeWith(store, { cells: store.cells!, write })
+        }
+        const fleet = new FleetRig({ nodes, seed, newStore: (clock) => (shared ??= slow(clock)) })
+        fleet.database.lagMs = 500
+        const all = fleet.nodes.map((node) => node.ask(30))
+        await fleet.clock.advance(3000)
         for (const { text } of await Promise.all(all)) assert.equal(text, fleet.truth(30))
         assert.equal(fleet.database.asked.length, 1, `seed ${seed}`)
       }
@@ -164,6 +184,24 @@ for (const nodes of [2, 4])
       )
       const { comparisons, equal } = last.shadowLog.report('cells')
       assert.deepEqual([comparisons, equal], [1, 1])
+    })
+
+    test('a store that is back before the patience ends: its buckets are served stale, though the lookup found none', async () => {
+      const fleet = new FleetRig({ nodes })
+      for (let times = 0; times < 2; times++) await fleet.ask(0, 30)
+      await fleet.clock.advance(20_000)
+      fleet.database.lagMs = 30_000
+      fleet.database.failure = { reason: 'database_timeout', detail: 'no answer' }
+      fleet.cut(1)
+      let served: Served | undefined
+      void fleet.nodes[1]!.ask(30).then((is) => {
+        served = is
+      })
+      await fleet.clock.advance(2000)
+      fleet.mend(1)
+      await fleet.clock.advance(8500)
+      assert.deepEqual([served?.decision.outcome, served?.decision.reason], ['stale', 'database_slow'])
+      await fleet.clock.advance(60_000)
     })
 
     test('in an outage each serves stale buckets of all nodes', async () => {

@@ -1,7 +1,9 @@
 /** Stale serving in an outage, with requests for several ranges, or for parts of buckets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { asynchronous } from '../testing/asynchronous.ts'
 import { minuteMs, type RigOptions, type Served } from '../testing/engine-rig.ts'
+import { fakeClock } from '../testing/fake-clock.ts'
 import { type Range, RangesRig } from '../testing/ranges-rig.ts'
 
 const down = { reason: 'database_unreachable', detail: 'connect ECONNREFUSED' } as const
@@ -185,20 +187,30 @@ test('a fetch of edges gives no information about the buckets between them', asy
   assert.equal(served.decision.missing, `${minuteOf(rig, 1430)}/${minuteOf(rig, 1433)}`)
 })
 
-test('empty ends of several fetches are known side by side', async () => {
-  const rig: RangesRig = await newRig({
-    trailingEmpty: 'off',
-    valueAt: (start) => ((start - rig.start) / minuteMs < 1432 ? 1 : undefined),
+const stores: Readonly<Record<string, () => RigOptions>> = {
+  'in memory': () => ({}),
+  'in a store that answers later, without memory in front of it': () => {
+    const clock = fakeClock()
+    return { clock, wrap: (store) => asynchronous(store, { clock }) }
+  },
+}
+
+for (const [name, options] of Object.entries(stores))
+  test(`empty ends of several fetches are known side by side, ${name}`, async () => {
+    const rig: RangesRig = await newRig({
+      ...options(),
+      trailingEmpty: 'off',
+      valueAt: (start) => ((start - rig.start) / minuteMs < 1432 ? 1 : undefined),
+    })
+    await rig.askRanges([[1420, 1438]])
+    await rig.clock.advance(1000)
+    await rig.askRanges([[1436, 1440]])
+    rig.database.failure = down
+    const served = await rig.askRanges([[1420, 1440]])
+    serves(rig, served, [[1420, 1440]])
+    assert.equal(served.decision.missing, undefined)
+    assert.equal(served.decision.ageSeconds, 1)
   })
-  await rig.askRanges([[1420, 1438]])
-  await rig.clock.advance(1000)
-  await rig.askRanges([[1436, 1440]])
-  rig.database.failure = down
-  const served = await rig.askRanges([[1420, 1440]])
-  serves(rig, served, [[1420, 1440]])
-  assert.equal(served.decision.missing, undefined)
-  assert.equal(served.decision.ageSeconds, 1)
-})
 
 test('a backend that throws over a stale answer fails this request alone', async () => {
   const rig = await newRig()
