@@ -120,8 +120,10 @@ class Tiered implements TieredStore {
 
   seen(key: Key): void {
     this.#outbound.see(key)
+    // What is found now would not be used: the comparison stays due.
+    if (this.#isClosed || !this.#isTrusted()) return
     const comparison = this.#notices?.due(key)
-    if (comparison === undefined || this.#isClosed) return
+    if (comparison === undefined) return
     // Should it fail or be late, the copy in memory is still within its TTL.
     const compared = inTime(this.#compare(key, comparison), this.#clock, maxCompareMs).catch(() => {})
     if (!comparison.isOverdue) return

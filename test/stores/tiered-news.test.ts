@@ -22,13 +22,29 @@ const interval = { from: 0, to: 4 }
 const memoryOf = (clock: FakeClock): Store =>
   memoryStore({ clock, budget: new Budget(1e8), retentionMs, maxBucketsPerShape: 1e5 })
 
+interface Fault {
+  /** Stamps can be read, and no rows. */
+  isUnreadable?: boolean
+  isUntrusted?: boolean
+}
+
 /** Two nodes, each with its own memory, on one server. */
-function twoNodes(clock: FakeClock, hasPubsub: boolean): readonly [TieredStore, TieredStore] {
+function twoNodes(
+  clock: FakeClock,
+  hasPubsub: boolean,
+  fault: Fault = {},
+): readonly [TieredStore, TieredStore] {
   const server = new MemoryServer()
   const node = () => {
     const engine = new MemoryRowEngine(server, { hasPubsub })
+    const read = engine.read.bind(engine)
+    engine.read = async (id, range) => {
+      if (fault.isUnreadable && range !== undefined) throw new Error('the connection was lost')
+      return read(id, range)
+    }
     const far = new RowStore({ engine, clock, retentionMs })
-    return tieredStore({ clock, near: memoryOf(clock), far, noticeMs })
+    const isTrusted = () => fault.isUntrusted !== true
+    return tieredStore({ clock, near: memoryOf(clock), far, noticeMs, isTrusted })
   }
   return [node(), node()]
 }
@@ -86,6 +102,26 @@ test('a key that was not read for long is compared before it is served', async (
   await clock.advance(2 * noticeMs)
   assert.equal(await shown(b), second)
 })
+
+for (const fault of ['isUnreadable', 'isUntrusted'] as const)
+  test(`a store that ${fault} when a key is due for comparison: it is compared once that is over`, async () => {
+    const clock = fakeClock()
+    const faults: Fault = {}
+    const [a, b] = twoNodes(clock, false, faults)
+    const first = await atBoth(clock, [a, b])
+    await clock.advance(1000)
+    const second = clock.now()
+    await write(a, second)
+    faults[fault] = true
+    await clock.advance(noticeMs)
+    assert.equal(await shown(b), first)
+    await settle()
+    faults[fault] = false
+    await clock.advance(noticeMs)
+    await shown(b)
+    await settle()
+    assert.equal(await shown(b), second)
+  })
 
 test('a request waits half a second for a comparison, however long the store may take: it is served from memory then', async () => {
   const clock = fakeClock()
