@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { startWindowpane } from '../../src/proxy/assembly/windowpane.ts'
+import { Outgoing } from '../../src/proxy/request/outgoing.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
-import { ask, header, outcomeOf, rawClient, values } from './client.ts'
+import { ask, header, outcomeOf, rawClient, until, values } from './client.ts'
 import { rangePath } from './matrix.ts'
 import { bodyOf, sent } from './scripted-upstream.ts'
 import { NOW, oldRange, startBoth } from './setup.ts'
@@ -135,6 +136,25 @@ test('pipelined requests are answered in their order, whatever the database’s'
   client.write(`GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n${close}\r\n`)
   assert.match((await client.closed).toString(), /first![\s\S]*second!/)
 })
+
+for (const path of ['/federate', rangePath(oldRange())]) {
+  test(`a pipelined answer that breaks off before its turn ends the connection in its turn: ${path.slice(0, 20)}`, async (t) => {
+    const { upstream, url } = await startBoth(t)
+    const aborting = t.mock.method(Outgoing.prototype, 'abort')
+    upstream.script = (request, response) => {
+      if (request.url === '/first') return
+      response.writeHead(200, { 'Content-Length': '1000' })
+      response.write('begin', () => response.destroy())
+    }
+    const client = await rawClient(url)
+    client.write('GET /first HTTP/1.1\r\nHost: h\r\n\r\n')
+    await until(() => upstream.seen.length === 1)
+    client.write(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`)
+    await until(() => aborting.mock.callCount() === 1)
+    upstream.seen[0]!.response.end('first!')
+    assert.match((await client.closed).toString(), /first!/)
+  })
+}
 
 test('an absolute target means its path', async (t) => {
   const { upstream, url } = await startBoth(t)

@@ -92,7 +92,7 @@ export class Connections {
     connection.requests++
   }
 
-  /** An answer that waits behind others is closed with its connection. */
+  /** An answer that waits behind others is closed with its connection, and one that broke off meanwhile closes it in its turn. */
   waits(socket: Socket, response: ServerResponse): void {
     const connection = this.#all.get(socket)
     if (connection === undefined) return
@@ -100,6 +100,8 @@ export class Connections {
     const { waiting } = connection
     waiting.add(response)
     response.once('close', () => waiting.delete(response))
+    // Node:http closes no socket for a response that was destroyed before it had one.
+    connection.response?.once('close', () => response.destroyed && response.socket?.destroy())
   }
 
   /** Answers that are not over. */
