@@ -8,8 +8,8 @@ interface BodyOptions {
   readonly budget: Budget
   readonly maxAnswerBytes: number
   readonly headers: HeaderList
-  /** Undefined where the response is an error. */
-  readonly sink: Sink | undefined
+  readonly isError: boolean
+  readonly newSink: () => Sink
 }
 
 /** Why no more of a body is kept. */
@@ -22,6 +22,7 @@ interface Unkept {
 const maxErrorBytes = 1024 * 1024
 
 export class DecodedBody {
+  /** Undefined where the response is an error. */
   sink: Sink | undefined
   readonly #options: BodyOptions
   readonly #reservation: Reservation
@@ -34,7 +35,7 @@ export class DecodedBody {
 
   constructor(options: BodyOptions) {
     this.#options = options
-    this.sink = options.sink
+    this.sink = options.isError ? undefined : sinkOf(options.newSink)
     this.#reservation = new Reservation(options.budget)
     this.#isReadable = encodingOf(options.headers) !== undefined
   }
@@ -86,5 +87,17 @@ export class DecodedBody {
 
   #unkept(reason: ServingReason): Unkept {
     return { reason, detail: `after ${this.#received} bytes` }
+  }
+}
+
+/** A sink that cannot be made rejects the response, as one that throws later. */
+function sinkOf(newSink: () => Sink): Sink {
+  try {
+    return newSink()
+  } catch (error) {
+    const reject = () => {
+      throw error
+    }
+    return { held: 0, write: reject, end: reject }
   }
 }

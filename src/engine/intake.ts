@@ -142,10 +142,10 @@ export class Intake implements ResponseHandler {
       undecodable: (detail) => this.#undecodable(detail),
     })
     this.#decoder?.on('drain', () => this.#pressure.clear('decoder'))
-    const { isTransparent, withheldBytes, newSink } = this.#options
+    const { isTransparent, withheldBytes } = this.#options
     if ((this.#decoder !== undefined && isTransparent !== true) || withheldBytes !== undefined)
       this.#tee.hold()
-    this.#body = new DecodedBody({ ...this.#options, headers, sink: status === 200 ? newSink() : undefined })
+    this.#body = new DecodedBody({ ...this.#options, headers, isError: status !== 200 })
   }
 
   /**

@@ -15,8 +15,8 @@ const fail = (): never => {
   throw new RangeError('Array buffer allocation failed')
 }
 
-/** Sinks with some of their members replaced while `isFailing`. */
-function failing(replaced: Partial<Sink>): {
+/** Sinks with some of their members replaced while `isFailing`; or none at all. */
+function failing(replaced: Partial<Sink> | 'none'): {
   isFailing: boolean
   wrapBackend: (backend: Backend) => Backend
 } {
@@ -27,6 +27,7 @@ function failing(replaced: Partial<Sink>): {
       decompose(plan, interval) {
         const sink = backend.decompose(plan, interval)
         if (!state.isFailing) return sink
+        if (replaced === 'none') return fail()
         return {
           write: replaced.write ?? ((chunk) => sink.write(chunk)),
           end: replaced.end ?? ((fetchedAt, response) => sink.end(fetchedAt, response)),
@@ -79,7 +80,8 @@ async function askTwice(proxy: ProxyRig, encoding: string): Promise<Answer[]> {
   return answers
 }
 
-const sinks: Readonly<Record<string, Partial<Sink>>> = {
+const sinks: Readonly<Record<string, Partial<Sink> | 'none'>> = {
+  'cannot be made': 'none',
   'throws in write': { write: fail },
   'throws in end': { end: fail },
   'holds more than 2³¹ bytes': { held: 2 ** 31 + 1, end: fail },
