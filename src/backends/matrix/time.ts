@@ -103,7 +103,7 @@ function wholeMsOf(seconds: number): number | undefined {
 }
 
 /** `1h30m`: whole numbers, each with a unit, the units from the biggest to the smallest and none twice. */
-function parseDuration(text: string): number | undefined {
+export function parseDuration(text: string): number | undefined {
   let total = 0
   let unit = 0
   let rest = text

@@ -1,9 +1,10 @@
 /** The consequences of a Prometheus' settings for the cache in front of it. */
-import { formatDuration, parseDuration } from '../../config/units.ts'
+import { formatDuration } from '../../config/units.ts'
 import { type Finding, found } from '../../core/finding.ts'
 import { type Fields, fieldsIn, hasFields } from '../../core/json-object.ts'
 import { oneLine } from '../../core/text.ts'
 import type { ConnectedDatabase, Subject } from '../kind.ts'
+import { parseDuration } from '../matrix/time.ts'
 
 export async function examinePrometheus(subject: Subject, database: ConnectedDatabase): Promise<Finding[]> {
   const [flags, runtime, settings] = await Promise.all([
@@ -57,8 +58,8 @@ function runtimeFindings({ name }: Subject, runtime: Fields): Finding[] {
 
 /** Samples that come late change buckets that are cached already. */
 function lateFindings({ name, policy }: Subject, yaml: string): Finding[] {
-  const text = /^\s*out_of_order_time_window: (\S+)/m.exec(yaml)?.[1]
-  const window = text === undefined ? undefined : parseDuration(text)
+  const text = /^\s*out_of_order_time_window: (\S+)/m.exec(yaml)?.[1] ?? ''
+  const window = parseDuration(text)
   if (window === undefined || window === 0) return []
   const late = found(`late data ${name}`)
   if (policy.isLearned) {
