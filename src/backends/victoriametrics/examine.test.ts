@@ -19,21 +19,26 @@ async function findings(answer: Partial<DatabaseAnswer> | Error) {
   ])
 }
 
-test('points that the server adjusts later than they are stored are warned of', async () => {
+test('points that the server changes later than they are stored are warned of', async () => {
   // As a real server lists them: only those that are not the default, or all of them.
   const text =
-    '-httpListenAddr=":8428"\n-search.latencyOffset="5m0s"\n-search.maxStepForPointsAdjustment="1m30s"\n'
-  const [offset, step, ...more] = await findings({ text })
+    '-dedup.minScrapeInterval="2m0s"\n-search.latencyOffset="5m0s"\n-search.maxStepForPointsAdjustment="1m30s"\n'
+  const [offset, step, dedup, ...more] = await findings({ text })
   assert.deepEqual(
-    [offset!.slice(0, 2), step!.slice(0, 2), more],
-    [['settings main', 'warn'], ['settings main', 'warn'], []],
+    [offset, step, dedup].map((each) => each?.slice(0, 2)),
+    Array.from({ length: 3 }, () => ['settings main', 'warn']),
   )
+  assert.deepEqual(more, [])
+  assert.match(dedup![2]!, /-dedup\.minScrapeInterval is 2m, .* at most 1m, or/)
   assert.match(offset![2]!, /-search\.latencyOffset is 5m, .* at most 1m, or/)
   assert.match(step![2]!, /-search\.maxStepForPointsAdjustment is 1m30s, .* at most 1m, or/)
 })
 
 test('the usual flags are fine, and a server that does not list them is not judged', async () => {
-  for (const text of ['-a="b"\n', '-search.latencyOffset="30s"\n-search.maxStepForPointsAdjustment="1m0s"\n'])
+  for (const text of [
+    '-a="b"\n',
+    '-dedup.minScrapeInterval="30s"\n-search.latencyOffset="30s"\n-search.maxStepForPointsAdjustment="1m0s"\n',
+  ])
     assert.deepEqual(
       (await findings({ text })).map(([, status]) => status),
       ['ok'],

@@ -1,10 +1,15 @@
-/** Whether the last points that the server adjusts are among those that are never stored. */
+/** Whether the last points that the server still changes are among those that are never stored. */
 import { formatDuration, parseDuration } from '../../config/units.ts'
 import { type Finding, found } from '../../core/finding.ts'
 import type { ConnectedDatabase, Subject } from '../kind.ts'
 import { adjustedBelowMs, unsettledMs } from './plan.ts'
 
-const longest = { 'search.latencyOffset': unsettledMs, 'search.maxStepForPointsAdjustment': adjustedBelowMs }
+const longest = {
+  'search.latencyOffset': unsettledMs,
+  'search.maxStepForPointsAdjustment': adjustedBelowMs,
+  // Of the samples of one interval the last one counts: until the interval is over, that is another one.
+  'dedup.minScrapeInterval': unsettledMs,
+}
 
 export async function examineFlags({ name }: Subject, database: ConnectedDatabase): Promise<Finding[]> {
   const about = found(`settings ${name}`)
@@ -14,10 +19,10 @@ export async function examineFlags({ name }: Subject, database: ConnectedDatabas
   const tooLong = Object.entries(longest).flatMap(([flag, mostMs]) => {
     const ms = parseDuration(new RegExp(`^-${flag}="(.+)"$`, 'm').exec(text)?.[1] ?? '') ?? 0
     if (ms <= mostMs) return []
-    const sentence = `-${flag} is ${formatDuration(ms)}, so that points are adjusted which Windowpane has stored.`
+    const sentence = `-${flag} is ${formatDuration(ms)}, so that points change which Windowpane has stored.`
     return [
       about.warn(sentence, `Set it to at most ${formatDuration(mostMs)}, or forward such windows by a rule.`),
     ]
   })
-  return tooLong.length > 0 ? tooLong : [about.ok('No stored point is adjusted.')]
+  return tooLong.length > 0 ? tooLong : [about.ok('No setting changes points that are stored.')]
 }
