@@ -62,6 +62,7 @@ test('a purge reaches as far as the lookback of a request', () => {
   const lookback = (more: string) => planned(getRange(`${ending('1600000601')}${more}`)).lookbackMs
   assert.equal(lookback(''), 300_000)
   assert.equal(lookback('&lookback=1h'), 3_600_000)
+  assert.equal(lookback('&lookback_delta=1s&lookback=1h'), 3_600_000)
   assert.equal(lookback('&lookback=step'), Number.POSITIVE_INFINITY)
 })
 

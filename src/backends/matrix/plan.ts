@@ -166,7 +166,7 @@ class LayoutRules {
       ...buckets,
       sources: examined.metrics,
       knowsAllSources: examined.namesAll,
-      lookbackMs: lookbackOf(examined.reach, deltaIn(pairs)),
+      lookbackMs: Math.max(...deltas.map((name) => lookbackOf(examined.reach, firstValue(pairs, name)))),
       ...(examined.reach.aheadMs > 0 && { lookaheadMs: examined.reach.aheadMs }),
       terms: firstValue(pairs, 'timeout') ?? '',
       isVerbatim: isVerbatim(examined, buckets),
@@ -192,9 +192,8 @@ class LayoutRules {
   }
 }
 
-/** M3 has another name for it, which the others ignore. */
-const deltaIn = (pairs: Pairs): string | undefined =>
-  firstValue(pairs, 'lookback_delta') ?? firstValue(pairs, 'lookback')
+/** The second is M3's. Of a name that a database ignores, the reach may be too far. */
+const deltas = ['lookback_delta', 'lookback']
 
 /** A timeout that the database refuses must fail, also where the answer is stored. */
 function refuseTimeout(pairs: Pairs): PromqlBypass | undefined {
