@@ -1,8 +1,8 @@
 /** Checks of testBackend on the runs of a plan: the laws of all plans, and the time that makes a bucket whole. */
 import assert from 'node:assert/strict'
-import type { Plan } from '../backends/backend.ts'
+import type { Backend, Bypass, Plan } from '../backends/backend.ts'
 import type { EpochMs } from '../core/clock.ts'
-import { bucketAt, type Grid, startOf } from '../core/grid.ts'
+import { bucketAt, type Grid, isAligned, startOf } from '../core/grid.ts'
 import { countOf, hullOf, type Intervals, isEmpty, lengthOf, nothing, uniteAll } from '../core/interval.ts'
 
 /** Instants [from, to). */
@@ -57,3 +57,23 @@ function coveredBy(spans: readonly Span[], grid: Grid): ReadonlyMap<number, numb
 
 const bucketsIn = (intervals: Intervals): number[] =>
   intervals.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, i) => from + i))
+
+/** Over its own instants a plan is the same. Over others its edges are other parts, by whose name requests share a fetch. */
+export function checkOver(backend: Pick<Backend, 'over'>, own: Plan, now: EpochMs): void {
+  const { asked, grid, edges } = own
+  if (backend.over === undefined || asked === undefined) return
+  assert.deepEqual(layoutOf(backend.over(own, asked, now)), layoutOf(own))
+  const others = asked.map(({ from, to }) =>
+    isAligned(grid, from) ? { from, to: to - 1 } : { from: from + 1, to },
+  )
+  const areInstants = others.every(({ from, to }) => from < to && Number.isFinite(to - from))
+  if (edges === undefined || grid.kind === 'point' || !areInstants) return
+  const { parts } = layoutOf(backend.over(own, others, now))?.edges ?? {}
+  assert.notEqual(parts, edges.parts, 'edges over other instants have equal `parts`')
+}
+
+function layoutOf(plan: Plan | Bypass<string>) {
+  if ('bypass' in plan) return undefined
+  const { shape, grid, window, whole, edges } = plan
+  return { shape, grid, window, whole, edges }
+}

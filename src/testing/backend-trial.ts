@@ -207,13 +207,8 @@ export class Round<Query> {
   lengths(): number[] {
     const { length } = this.bytes
     if (length <= 300) return [...Array(length).keys()]
-    return [
-      0,
-      1,
-      length - 1,
-      length - 2,
-      ...Array.from({ length: 30 }, () => wholeNumber(this.random, 0, length - 1)),
-    ]
+    const some = Array.from({ length: 30 }, () => wholeNumber(this.random, 0, length - 1))
+    return [0, 1, length - 1, length - 2, ...some]
   }
 
   interleave(): void {

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { hullOf, type Interval, intersectAll, isWithin, nothing, subtractAll } from '../core/interval.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { join } from '../core/pane-join.ts'
-import { checkRuns } from './backend-runs.ts'
+import { checkOver, checkRuns } from './backend-runs.ts'
 import { type BackendLaws, fetchedAt, type Round, Suite } from './backend-trial.ts'
 import { arbitraryRequest, corrupt } from './mutations.ts'
 
@@ -74,6 +74,9 @@ export function testBackend<Query>(laws: BackendLaws<Query>): void {
       checkRuns(plan)
     }
   })
+  law('a plan over its own instants is the same, and over others it has other edges', ({ own }) =>
+    checkOver(laws.backend, own, laws.now),
+  )
   law('an answer that is cut short is unusable', (round) => {
     for (const length of round.lengths()) {
       assert.ok(round.cut([round.bytes.subarray(0, length)]) === undefined, `${length} bytes were accepted`)
