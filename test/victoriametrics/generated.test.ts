@@ -15,7 +15,7 @@ const vocabulary: Vocabulary = {
   ofRanges:
     words(`avg_over_time count_over_time first_over_time last_over_time max_over_time min_over_time sum_over_time
     present_over_time stddev_over_time stdvar_over_time mad_over_time absent_over_time rate delta`),
-  ofVectors: words('abs absent ceil exp floor ln hour day_of_week round sgn sqrt tan atan -'),
+  ofVectors: words('abs absent ceil exp floor ln hour day_of_week round sgn sqrt tan atan - +'),
   aggregations: grouped(words('sum avg min max count group stddev topk'), [
     ...['', ' by (job)', ' by (instance, job, zone)', ' without (a, host)', ' by (le)'],
   ]),

@@ -26,6 +26,8 @@ const dependent = [
   'last_over_time(gappy[1m]) > bool last_over_time(flappy[16s])',
   'sum(absent_over_time(fleeting[16s]))',
   'max((absent_over_time(fleeting[16s])))',
+  'sum(+absent_over_time(fleeting[16s]))',
+  'sum(# a comment\nabsent_over_time(fleeting[16s]))',
   'stddev(last_over_time(flappy[1s]) * Inf)',
   'stdvar(last_over_time(flappy[1s]) * Inf)',
 ]
@@ -34,6 +36,7 @@ const local = [
   'sum(sum_over_time(flappy[1m]))',
   'absent_over_time(fleeting[16s])',
   'sum(abs(absent_over_time(fleeting[16s])))',
+  'sum(-absent_over_time(fleeting[16s]))',
   'quantile(0.5, absent_over_time(fleeting[16s]))',
 ]
 

@@ -20,9 +20,8 @@ export async function examineFlags({ name }: Subject, database: ConnectedDatabas
     const ms = parseDuration(new RegExp(`^-${flag}="(.+)"$`, 'm').exec(text)?.[1] ?? '') ?? 0
     if (ms <= mostMs) return []
     const sentence = `-${flag} is ${formatDuration(ms)}, so that points change which Windowpane has stored.`
-    return [
-      about.warn(sentence, `Set it to at most ${formatDuration(mostMs)}, or forward such windows by a rule.`),
-    ]
+    const remedy = `Set it to at most ${formatDuration(mostMs)}, or forward such windows by a rule.`
+    return [about.warn(sentence, remedy)]
   })
   return tooLong.length > 0 ? tooLong : [about.ok('No setting changes points that are stored.')]
 }

@@ -46,10 +46,8 @@ function refuse(pairs: Pairs): PromqlBypass | undefined {
   if (firstValue(pairs, 'trace') !== undefined) return { bypass: 'stats', detail: 'a query trace' }
   const refuseAs = (detail: string): PromqlBypass => ({ bypass: 'invalid_parameter', detail })
   if (firstValue(pairs, 'latency_offset') !== undefined) return refuseAs('latency_offset')
-  for (const name of ['start', 'end']) {
-    if (!readAlike.test(firstValue(pairs, name)!))
-      return refuseAs(`${name}: VictoriaMetrics may read another time`)
-  }
+  const other = ['start', 'end'].find((name) => !readAlike.test(firstValue(pairs, name)!))
+  if (other !== undefined) return refuseAs(`${other}: VictoriaMetrics may read another time`)
   return isReadAlike(firstValue(pairs, 'step')!) ? undefined : refuseAs('step: not whole milliseconds')
 }
 

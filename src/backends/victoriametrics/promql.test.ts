@@ -18,6 +18,7 @@ const local = [
   'last_over_time(x[5m] @ 1000)',
   'absent_over_time(x[5m])',
   'sum(absent_over_time(x[5m]) > 0)',
+  'sum(-absent_over_time(x[5m]))',
   'quantile(0.5, absent_over_time(x[5m]))',
   'time() + vector(1)',
   'last_over_time(x[5m]) != -3',
@@ -54,6 +55,9 @@ const refused: Record<string, readonly string[]> = {
     'vector(3) != last_over_time(x[5m])',
     'sum(absent_over_time(x[5m]))',
     'count by (a) ((absent_over_time(x[5m] offset 1h)))',
+    'sum(+(absent_over_time(x[5m])))',
+    'sum(# a comment\nabsent_over_time(x[5m]))',
+    'sum((# a comment\nabsent_over_time(x[5m])))',
   ],
   unsafe_function: [
     'rate(x[5m])',

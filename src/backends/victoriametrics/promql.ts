@@ -51,7 +51,7 @@ function refuses({ name, node }: SyntaxNodeRef, text: string): string | undefine
     // It takes any expression where PromQL wants a number.
     case 'FunctionCallBody':
       if (node.parent!.name === 'AggregateExpr')
-        return isAbsence(node.firstChild, text)
+        return isAbsence(node.node, text)
           ? 'an aggregation of absent_over_time, which then is 1 for each series of the request alone'
           : undefined
       return argumentsOf(text, node.parent!).parameters.every(isNumber)
@@ -65,10 +65,14 @@ function refuses({ name, node }: SyntaxNodeRef, text: string): string | undefine
 const isNumber = ({ name, lastChild }: SyntaxNode): boolean =>
   (name === 'UnaryExpr' ? lastChild?.name : name) === 'NumberDurationLiteral'
 
-const isAbsence = (node: SyntaxNode | null, text: string): boolean =>
-  node?.name === 'ParenExpr'
-    ? isAbsence(node.firstChild, text)
-    : node?.name === 'FunctionCall' && text.startsWith('absent_over_time', node.from)
+/** MetricsQL drops brackets and a plus. */
+function isAbsence(node: SyntaxNode | null, text: string): boolean {
+  if (node === null) return false
+  const { name, from } = node
+  const isDropped = /Body|Paren/.test(name) || (name === 'UnaryExpr' && text[from] === '+')
+  if (isDropped) return isAbsence(node.getChild('Expr'), text)
+  return name === 'FunctionCall' && text.startsWith('absent_over_time', from)
+}
 
 export function createExaminer(): matrix.Examine {
   const examine = matrix.createExaminer(dialect)
