@@ -6,7 +6,7 @@
 
 import type { EpochMs } from '../../core/clock.ts'
 import type { Bypass } from '../backend.ts'
-import { dayOf, offsetMs, timeIn } from '../iso.ts'
+import { dayMs, dayOf, offsetMs, timeIn } from '../iso.ts'
 
 /** `ms` is the time of evaluation; `ns` is the rest below a millisecond, which only the API's checks see. */
 export interface Instant {
@@ -29,15 +29,9 @@ const maxStepsBetween = 11_000
 const decimal = /^(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))$/
 
-const units: readonly (readonly [name: string, ms: number])[] = [
-  ['y', 365 * 86_400_000],
-  ['w', 7 * 86_400_000],
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1000],
-  ['ms', 1],
-]
+/** As Prometheus' own pattern: the units from the biggest to the smallest, each at most once. */
+const duration = /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?$/
+const unitsMs = [365 * dayMs, 7 * dayMs, dayMs, 3_600_000, 60_000, 1000, 1]
 
 const invalid = (detail: string): Bypass => ({ bypass: 'invalid_parameter', detail })
 
@@ -102,19 +96,9 @@ function wholeMsOf(seconds: number): number | undefined {
   return nanoseconds % 1e6 === 0 ? nanoseconds / 1e6 : undefined
 }
 
-/** `1h30m`: whole numbers, each with a unit, the units from the biggest to the smallest and none twice. */
+/** `1h30m`: whole numbers, each with a unit. */
 export function parseDuration(text: string): number | undefined {
-  let total = 0
-  let unit = 0
-  let rest = text
-  while (rest !== '') {
-    const part = /^(\d+)(ms|[ywdhms])/.exec(rest)
-    if (part === null) return undefined
-    while (unit < units.length && units[unit]![0] !== part[2]) unit++
-    if (unit === units.length) return undefined
-    total += Number(part[1]) * units[unit]![1]
-    unit++
-    rest = rest.slice(part[0].length)
-  }
-  return text !== '' && total <= longestMs ? total : undefined
+  const parts = duration.exec(text)?.slice(1)
+  const total = parts?.reduce((sum, part, i) => sum + Number(part ?? 0) * unitsMs[i]!, 0)
+  return text !== '' && total !== undefined && total <= longestMs ? total : undefined
 }
