@@ -4,8 +4,8 @@
  * way is refused.
  */
 import type { EpochMs } from '../../core/clock.ts'
+import { dayMs } from '../../core/iso.ts'
 import type { LocalMs, Zone } from '../../core/zone.ts'
-import { dayMs } from '../iso.ts'
 import type { Binary, Call, Expression } from './sql-expression.ts'
 import { readLiteral, readText } from './sql-literal.ts'
 import { argumentsOf, keyedBy, type Reading, textIn, wholeIn, wholeNumber, zoneIn } from './sql-reading.ts'

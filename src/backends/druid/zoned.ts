@@ -1,7 +1,7 @@
 /** Local time of a zone, as Joda-Time does it: literals, periods. Where a local time does not exist there is no answer. */
 import type { EpochMs } from '../../core/clock.ts'
+import { addMonths, clockMs, dayMs, periodIn } from '../../core/iso.ts'
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
-import { addMonths, clockMs, dayMs, periodIn } from '../iso.ts'
 import { wordSet } from './sql-tokens.ts'
 
 /** Only names that both Joda and this runtime know: for any other name Druid silently takes GMT. */

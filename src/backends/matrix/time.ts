@@ -5,8 +5,8 @@
  */
 
 import type { EpochMs } from '../../core/clock.ts'
+import { dayMs, dayOf, offsetMs, timeIn } from '../../core/iso.ts'
 import type { Bypass } from '../backend.ts'
-import { dayOf, offsetMs, timeIn } from '../iso.ts'
 
 /** `ms` is the time of evaluation; `ns` is the rest below a millisecond, which only the API's checks see. */
 export interface Instant {
@@ -30,9 +30,9 @@ const decimal = /^(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))$/
 
 const units: readonly (readonly [name: string, ms: number])[] = [
-  ['y', 365 * 86_400_000],
-  ['w', 7 * 86_400_000],
-  ['d', 86_400_000],
+  ['y', 365 * dayMs],
+  ['w', 7 * dayMs],
+  ['d', dayMs],
   ['h', 3_600_000],
   ['m', 60_000],
   ['s', 1000],

@@ -1,6 +1,7 @@
 /** The state of a running proxy: its status, and suggestions from its figures. */
 
 import { type Finding, found } from '../../core/finding.ts'
+import { dayMs } from '../../core/iso.ts'
 import { version } from '../../version.ts'
 import { type AdminClient, type AdminReply, askAdmin, fetchJson } from '../admin-client.ts'
 import { Failure, orFailure } from '../exit-codes.ts'
@@ -134,8 +135,6 @@ function segmentFindings(samples: readonly Sample[]): Finding[] {
       return about.warn(sentence, remedy)
     })
 }
-
-const dayMs = 86_400_000
 
 /** Shadow mode is a trial: left on, it has the costs of a cache without its use. */
 function modeFindings(backends: readonly ShadowBackend[], status: ProxyStatus, now: number): Finding[] {
