@@ -6,7 +6,7 @@ import { version } from '../../version.ts'
 import { type AdminClient, type AdminReply, askAdmin, fetchJson } from '../admin-client.ts'
 import { Failure, orFailure } from '../exit-codes.ts'
 import { type ProxyStatus, proxyText, type UpstreamStatus } from '../proxy-identity.ts'
-import type { ShadowBackend, ShadowReport } from '../shadow-text.ts'
+import type { ShadowAnswer, ShadowBackend } from '../shadow-text.ts'
 import { bytesText, oneLine, secondsText } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
 import { readSamples, type Sample, sumOf } from './samples.ts'
@@ -27,7 +27,7 @@ export async function checkProxy(admin: AdminClient): Promise<Finding[] | undefi
     ask('/-/ready'),
     read<readonly TopShape[]>('/-/shapes?limit=1000'),
     ask('/-/metrics'),
-    read<ShadowReport>('/-/shadow'),
+    read<ShadowAnswer>('/-/shadow'),
   ])
   const samples = metrics instanceof Failure || metrics.status !== 200 ? [] : readSamples(metrics.text)
   const rows = shapes instanceof Failure ? [] : shapes
