@@ -1,10 +1,10 @@
 /** The cost of telemetry per request: `node bench/observe.ts`. Exits with 1 where a mark is missed. */
 import { systemClock } from '../src/core/clock.ts'
-import { visits } from '../src/telemetry/fixtures.ts'
 import { type RequestRecord, recordOf } from '../src/telemetry/record.ts'
 import { Telemetry } from '../src/telemetry/telemetry.ts'
 import { Tracing } from '../src/telemetry/tracing.ts'
 import { TraceExporter } from '../src/telemetry/tracing-export.ts'
+import { visits } from '../src/testing/visits.ts'
 import { microseconds, shown } from './measure.ts'
 
 const telemetry = new Telemetry({

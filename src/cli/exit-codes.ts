@@ -11,16 +11,6 @@ export const exitCode = {
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
-export const exitMeanings: Readonly<Record<ExitCode, string>> = {
-  0: 'success; `shadow report`: safe; the proxy: every request in progress was answered',
-  1: 'it failed, or something is wrong: `shadow report`: unsafe; `doctor`: a check failed; `check`: a file that is named cannot be used; `check --connect`: a database does not answer, or is none; the proxy: a second signal, which does not wait',
-  2: 'the command line, the configuration or the address cannot be used',
-  3: 'the admin listener cannot be reached, or requires its token',
-  4: 'nothing was done without a confirmation: `purge` without `--yes`, `init` of a file that exists without `--force`',
-  5: 'not enough is known yet: `shadow report`: wait',
-  6: 'something would change: `limits plan`, `limits diff`',
-}
-
 /** Ends a command with this exit code; the message and the remedy are printed for people. */
 export class Failure extends Error {
   readonly code: ExitCode

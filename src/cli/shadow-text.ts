@@ -25,7 +25,7 @@ export type ShadowBackend = Lenient<
   'backend' | 'mode' | 'comparisons' | 'equal' | 'explained' | 'unexplained' | 'verdict' | 'sentence'
 >
 
-export interface ShadowReport {
+export interface ShadowAnswer {
   readonly backends: readonly ShadowBackend[]
   /** Why nodes may be missing. */
   readonly note?: string

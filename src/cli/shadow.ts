@@ -6,8 +6,8 @@ import {
   isCompared,
   mismatchLines,
   reportLines,
+  type ShadowAnswer,
   type ShadowMismatch,
-  type ShadowReport,
 } from './shadow-text.ts'
 import { oneLine, withoutControls } from './text.ts'
 
@@ -51,7 +51,7 @@ async function run(given: Given, io: CommandIo): Promise<number> {
 
 async function report(admin: AdminClient, given: Given): Promise<number> {
   const { io } = admin
-  const { backends: all, note } = await fetchJson<ShadowReport>(
+  const { backends: all, note } = await fetchJson<ShadowAnswer>(
     admin,
     `/-/shadow${parametersOf(given, ['node'])}`,
   )

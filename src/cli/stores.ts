@@ -1,5 +1,6 @@
 /** Opens the far stores of the configuration; a store that cannot be opened costs only its content. */
 import type { Config } from '../config/schema.ts'
+import { storesInUse } from '../config/settings.ts'
 import { systemClock } from '../core/clock.ts'
 import type { FarStore } from '../proxy/assembly/tiers.ts'
 import type { Settings } from '../proxy/request/settings.ts'
@@ -40,10 +41,6 @@ export async function openFarStores(
   }
   return opened
 }
-
-/** Those of backends, and the one that counts quotas. */
-export const storesInUse = ({ backends, quotas }: Config): ReadonlySet<string> =>
-  new Set([...Object.values(backends).map(({ store }) => store), quotas.store])
 
 function rulesFor(
   name: string,

@@ -1,5 +1,6 @@
 /** `windowpane ttl learn`: sends recorded changes to a running proxy. */
 import { readFile } from 'node:fs/promises'
+import { batchesOf } from '../core/batches.ts'
 import { fileSentence } from '../core/file-error.ts'
 import type { Learnt } from '../proxy/admin/ttl.ts'
 import { readHistory } from '../ttl/history.ts'
@@ -18,8 +19,8 @@ export async function learnFromFile(file: string, given: Given, io: CommandIo): 
   const admin = await findNamedProxy(given, io)
   const parameters = parametersOf(given, ['backend'])
   const total = { backend: '', observations: 0, changed: 0 }
-  for (const piece of piecesOf(lines)) {
-    const answer = await send(admin, parameters, piece)
+  for (const piece of batchesOf(lines, maxPieceBytes, (line) => Buffer.byteLength(line) + 1)) {
+    const answer = await send(admin, parameters, piece.join('\n'))
     total.backend = answer.backend
     total.observations += answer.observations
     total.changed += answer.changed
@@ -59,22 +60,6 @@ async function textOf(file: string, io: CommandIo): Promise<string> {
   } catch (error) {
     throw new Failure(exitCode.misused, fileSentence(file, error))
   }
-}
-
-function* piecesOf(lines: readonly string[]): Iterable<string> {
-  let piece: string[] = []
-  let bytes = 0
-  for (const line of lines) {
-    const length = Buffer.byteLength(line) + 1
-    if (bytes + length > maxPieceBytes && piece.length > 0) {
-      yield piece.join('\n')
-      piece = []
-      bytes = 0
-    }
-    piece.push(line)
-    bytes += length
-  }
-  yield piece.join('\n')
 }
 
 const send = (admin: AdminClient, parameters: string, body: string): Promise<Learnt> =>

@@ -173,3 +173,7 @@ function isFit({ equals, contains, regex }: MatcherConfig, text: string | undefi
   if (regex !== undefined) return text !== undefined && regex.test(text)
   return true
 }
+
+/** The names of the stores of backends, and of the one that counts quotas. */
+export const storesInUse = ({ backends, quotas }: Config): ReadonlySet<string> =>
+  new Set([...Object.values(backends).map(({ store }) => store), quotas.store])

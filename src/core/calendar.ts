@@ -3,6 +3,7 @@
  * day that a zone left out is a bucket without length.
  */
 import type { EpochMs } from './clock.ts'
+import { dayMs } from './iso.ts'
 import { instantOf, type LocalMs, offsetAt, transitionsIn, type Zone, zoneOf } from './zone.ts'
 
 /**
@@ -16,7 +17,6 @@ export interface Calendar {
   readonly origin: LocalMs
 }
 
-const dayMs = 86_400_000
 /** The mean of 400 years, after which months repeat: a whole number of milliseconds. */
 const monthMs = (146_097 / 4800) * dayMs
 /** Every month has that many days: later ones would not begin every month. */

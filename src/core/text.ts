@@ -1,4 +1,6 @@
 /** Texts for people, wherever they are shown. */
+import type { EpochMs } from './clock.ts'
+import { copyOf } from './memo.ts'
 
 /** Queries are written by strangers: nothing of them may move the cursor or break the line. */
 export const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029\s]+/gu, ' ').trim()
@@ -6,8 +8,13 @@ export const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\
 export const counted = (count: number, thing: string): string =>
   `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`
 
+/** At most `width` characters. A shortened text is copied: a slice would keep the whole text alive. */
 export const shorten = (text: string, width: number): string =>
-  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
+  text.length <= width ? text : `${copyOf(text.slice(0, Math.max(0, width - 1)))}…`
+
+/** Clients may request instants that no calendar has. */
+export const iso = (instant: EpochMs): string =>
+  Math.abs(instant) <= 8.64e15 ? new Date(instant).toISOString() : String(instant)
 
 /** `fetch` and others have the reason in the cause, or as a code only. */
 export function failureText(error: unknown): string {

@@ -7,6 +7,7 @@
  * slowly: transitions are searched on demand, a few years at once, and kept as sorted numbers.
  */
 import type { EpochMs } from './clock.ts'
+import { dayMs } from './iso.ts'
 import { Memo } from './memo.ts'
 import { lastAtMost } from './sorted.ts'
 
@@ -26,7 +27,6 @@ interface Span {
 }
 
 const secondMs = 1000
-const dayMs = 86_400_000
 /** More than four years: the newest data and a year before them are nearly always in one span. */
 const spanMs = 1600 * dayMs
 const firstInstant = Date.UTC(1800, 0, 1)

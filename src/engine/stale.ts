@@ -11,6 +11,7 @@ import { countOf, hullOf, type Interval, type Intervals, intersectAll } from '..
 import { fetchedAtOf, hasFloorTtl, mustRevalidate } from '../core/lifetime.ts'
 import { markedRun } from '../core/mark.ts'
 import { clockOf, type Pane } from '../core/pane.ts'
+import { iso } from '../core/text.ts'
 import { runVouchingFor, type VouchedBuckets, vouchedUntil } from '../core/witness.ts'
 import { readNear } from '../stores/peek.ts'
 import type { EmptyEnd, Found, MaybePromise } from '../stores/store.ts'
@@ -93,8 +94,6 @@ export function staleAnswerOf(
   })
   return { kind: 'panes', headers, body }
 }
-
-const iso = (instant: EpochMs): string => new Date(instant).toISOString()
 
 /** A head edge can be left out, any other ends the answer: behind it there may be more, but not without it. */
 function servable({ whole, edges }: Plan): Intervals {

@@ -5,6 +5,7 @@
  * month.
  */
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { dayMs } from '../core/iso.ts'
 import { fieldsIn } from '../core/json-object.ts'
 import { newUuid } from '../core/uuid.ts'
 import { type Cell, type CellId, type Cells, whateverIsThere } from '../stores/cells.ts'
@@ -38,7 +39,6 @@ export interface AuditQuery extends LimitTarget {
 }
 
 const auditDays = 90
-const dayMs = 86_400_000
 const schema = 1
 const maxAuthorLength = 128
 

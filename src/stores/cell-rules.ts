@@ -21,8 +21,8 @@ const maxKindLength = 64
 /** The limit of the narrowest engine for one transaction. */
 const maxChanges = 100
 
-export const isCollected = (cell: Cell, now: EpochMs): boolean =>
-  cell.collectAt !== 'never' && cell.collectAt * 1000 <= now
+export const isCollected = ({ collectAt }: Pick<Cell, 'collectAt'>, now: EpochMs): boolean =>
+  collectAt !== 'never' && collectAt * 1000 <= now
 
 /** The row as a reader who knows schema `v` may see it. */
 export const visible = (cell: Cell | undefined, v: number, now: EpochMs): Cell | undefined =>

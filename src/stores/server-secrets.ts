@@ -27,7 +27,7 @@ export function readLogin({ username, password: hidden, passwordFile }: LoginCon
 
 const firstLine = (file: string): string => readFileSync(file, 'utf8').split(/\r?\n/, 1)[0]!
 
-export interface TlsPaths {
+export interface TlsSecrets {
   readonly ca?: Buffer
   readonly cert?: Buffer
   readonly key?: Buffer
@@ -43,7 +43,7 @@ export interface TlsConfig {
 }
 
 /** Undefined without encryption. */
-export function readTls({ tls, ca, cert, key, serverName }: TlsConfig): TlsPaths | undefined | Refused {
+export function readTls({ tls, ca, cert, key, serverName }: TlsConfig): TlsSecrets | undefined | Refused {
   if (!tls) return undefined
   try {
     return {

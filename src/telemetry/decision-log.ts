@@ -4,10 +4,10 @@
  * ends.
  */
 import type { Clock } from '../core/clock.ts'
+import { iso } from '../core/text.ts'
 import { outcomeReasons, pairOf } from './labels.ts'
 import type { Log, LogFields } from './log.ts'
 import { bucketsOf, type RequestRecord } from './record.ts'
-import { iso } from './texts.ts'
 
 const sampleEveryMs = 10_000
 

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../core/clock.ts'
 import { withoutSecrets } from '../core/secrets.ts'
-import { bounded } from './texts.ts'
+import { shorten } from '../core/text.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -76,7 +76,7 @@ interface Line {
   readonly fields: LogFields
 }
 
-const clean = (value: string): string => bounded(withoutSecrets(value), maxValueChars)
+const clean = (value: string): string => shorten(withoutSecrets(value), maxValueChars)
 
 function jsonLine({ time, level, message, fields }: Line): string {
   const safe: Record<string, LogValue> = { time, level, message }

@@ -56,14 +56,19 @@ export interface QuotaCounts {
   readonly dryRun: LimitCounts
 }
 
+/** The queue in front of one database. */
+export interface QueueFigures {
+  /** Queries that wait now. */
+  readonly length: number
+  /** Queries since the start that had to wait, and how long all of them together. */
+  readonly waited: number
+  readonly waitedMs: number
+  readonly refused: number
+}
+
 export interface QuotaFigures {
   readonly backend: string
-  readonly queue: {
-    readonly length: number
-    readonly waited: number
-    readonly waitedMs: number
-    readonly refused: number
-  }
+  readonly queue: QueueFigures
   /** Undefined where no client is limited. */
   readonly quota?: QuotaCounts | undefined
 }

@@ -10,9 +10,10 @@ import type { Decision, Outcome, UnstoredReason } from '../core/decision.ts'
 import { bucketsBetween, startOf } from '../core/grid.ts'
 import { countOf, nothing } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
+import { copyOf } from '../core/memo.ts'
+import { shorten } from '../core/text.ts'
 import type { SpanIds } from './channels.ts'
 import { type BucketSource, bucketsAsked, piecesOf, type RecordRun } from './record-runs.ts'
-import { bounded, questionOf } from './texts.ts'
 
 /** The data about a request whose response is complete. */
 export interface Visit {
@@ -156,13 +157,28 @@ export function recordOf(backend: string, visit: Visit): RequestRecord {
 function detailOf({ outcome, rewritten, detail }: Decision): string | undefined {
   const exception = outcome === 'bypass' ? undefined : rewritten
   const texts = [exception, detail].filter((text) => text !== undefined)
-  return texts.length === 0 ? undefined : bounded(texts.join('; '), maxDetailChars)
+  return texts.length === 0 ? undefined : shorten(texts.join('; '), maxDetailChars)
 }
 
 function shapeOf(visit: Visit): string {
   const text = visit.plan?.shape ?? visit.question
-  return text === undefined ? questionOf(visit, maxShapeChars) : bounded(text, maxShapeChars)
+  return text === undefined ? questionOf(visit, maxShapeChars) : shorten(text, maxShapeChars)
 }
+
+/** Enough for display; a body of megabytes is not read for it. */
+const maxReadBytes = 8192
+
+/** The text that people recognise an unplanned request by: its path and, where it has one, its query. */
+function questionOf({ path, wire }: Pick<Visit, 'path' | 'wire'>, max: number): string {
+  const query = wire === undefined ? null : (queryIn(wire.search) ?? queryIn(beginningOf(wire.body)))
+  return copyOf((query === null ? path : `${path} ${query}`).slice(0, max))
+}
+
+const queryIn = (form: string): string | null =>
+  form.includes('query=') ? new URLSearchParams(form.slice(0, maxReadBytes)).get('query') : null
+
+const beginningOf = (body: Uint8Array): string =>
+  Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, maxReadBytes)).toString()
 
 function reasonOf({ decision, ending }: Visit): string | undefined {
   const { outcome, reason } = decision

@@ -1,8 +1,8 @@
 /** Traced requests as spans of OpenTelemetry, in the JSON of OTLP/HTTP; names follow its semantic conventions. */
 import type { EpochMs } from '../core/clock.ts'
+import { shorten } from '../core/text.ts'
 import type { FetchMessage, RequestMessage, SpanIds } from './channels.ts'
 import { countBuckets, type RequestRecord } from './record.ts'
-import { bounded } from './texts.ts'
 
 export interface OtlpSpan {
   readonly traceId: string
@@ -45,7 +45,7 @@ export function requestSpans(message: RequestMessage, newSpanId: () => string): 
     failure,
     attributes: {
       'http.request.method': method,
-      'url.path': bounded(path, maxPathChars),
+      'url.path': shorten(path, maxPathChars),
       'http.response.status_code': record.status || undefined,
       'http.response.body.size': record.bytes,
       'error.type': failure,
@@ -96,7 +96,7 @@ export function fetchSpan(message: FetchMessage): OtlpSpan {
     failure: failure === 'given_up' ? undefined : error,
     attributes: {
       'http.request.method': method,
-      'url.path': bounded(message.path, maxPathChars),
+      'url.path': shorten(message.path, maxPathChars),
       'server.address': server?.address,
       'server.port': server?.port,
       'http.response.status_code': status,

@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import test, { type TestContext } from 'node:test'
 import type { HeaderList } from '../backends/backend.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
+import { NOW, visits } from '../testing/visits.ts'
 import {
   channelNames,
   type FetchMessage,
@@ -10,7 +11,6 @@ import {
   type RequestMessage,
   requestChannel,
 } from './channels.ts'
-import { NOW, visits } from './fixtures.ts'
 import { Tracing, tracedHeaders } from './tracing.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'

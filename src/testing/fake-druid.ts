@@ -4,6 +4,7 @@
  */
 import type { WireRequest } from '../backends/backend.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
+import { iso } from '../core/text.ts'
 import type { Broken, ResponseHandler, Upstream, UpstreamCall } from '../engine/ports.ts'
 import type { Span } from './backend-runs.ts'
 import { type Reply, replyAfter } from './fake-reply.ts'
@@ -136,7 +137,6 @@ export class FakeDruid implements Upstream {
   }
 }
 
-const iso = (at: EpochMs): string => new Date(at).toISOString()
 const startOfDay = (at: EpochMs): EpochMs => Math.floor(at / dayMs) * dayMs
 const startOfHour = (at: EpochMs): EpochMs => Math.floor(at / hourMs) * hourMs
 const versionOf = ({ from, to }: Span): string => iso(to - from === dayMs ? from + 2 * dayMs : from)

@@ -1,8 +1,9 @@
 /** Figures of several threads as those of one process. */
+
 import { type BackgroundCounts, noProbes } from '../engine/learning/counts.ts'
 import type { BackendRuntimeFigures } from '../proxy/assembly/backend-runtime.ts'
 import type { UpstreamState } from '../proxy/upstream/endpoint.ts'
-import type { QueueFigures } from '../proxy/upstream/slots.ts'
+import type { QueueFigures } from '../telemetry/quota-families.ts'
 import type { WorkerFigures } from './messages.ts'
 
 export const noFigures: WorkerFigures = {

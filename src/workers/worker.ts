@@ -2,6 +2,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { backendChanges } from '../config/backend-changes.ts'
 import type { Config } from '../config/schema.ts'
+import { storesInUse } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
@@ -227,8 +228,7 @@ class ServingThread {
     this.#prepared = undefined
     this.#config.adopt(config)
     await change.commit()
-    const { backends, quotas } = config
-    this.#storage!.keep(new Set([...Object.values(backends).map(({ store }) => store), quotas.store]))
+    this.#storage!.keep(storesInUse(config))
   }
 
   async #discard(): Promise<void> {

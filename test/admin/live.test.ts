@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { visits } from '../../src/telemetry/fixtures.ts'
+import { visits } from '../../src/testing/visits.ts'
 import { ask, askPlainly, type RawClient, rawClient, steady, until } from '../proxy/client.ts'
 import { form, startProxyRig } from './proxy-rig.ts'
 

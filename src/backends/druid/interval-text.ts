@@ -3,7 +3,17 @@
  * and no signs: whatever else Joda would accept is left to Druid.
  */
 import type { EpochMs } from '../../core/clock.ts'
-import { addMonths, dateMs, dayMs, dayOf, fixedMs, offsetMs, type Period, periodIn, timeIn } from '../iso.ts'
+import {
+  addMonths,
+  dateMs,
+  dayMs,
+  dayOf,
+  fixedMs,
+  offsetMs,
+  type Period,
+  periodIn,
+  timeIn,
+} from '../../core/iso.ts'
 import type { Span } from './druid-plan.ts'
 
 const earliest = -62_167_219_200_000

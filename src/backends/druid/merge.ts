@@ -2,6 +2,7 @@
  * An answer whose rows are sorted by something else than their bucket. Each bucket is stored in that order, so the answer is
  * a merge of buckets: it reads only as many rows as it returns.
  */
+import type { ByteRange } from '../../core/bytes.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Pane, PaneBody } from '../../core/pane.ts'
 import type { Recomposed } from '../backend.ts'
@@ -13,11 +14,7 @@ import { type RowScanner, scannerOf } from './rows.ts'
 type Sorted = Pick<DruidPlan, 'format' | 'limit'> & { readonly order: RowOrder }
 
 /** Consecutive rows of one bucket. */
-interface Piece {
-  readonly bytes: Buffer
-  readonly start: number
-  end: number
-}
+type Piece = ByteRange & { end: number }
 
 interface Merged {
   readonly pieces: readonly Piece[]

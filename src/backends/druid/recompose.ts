@@ -1,4 +1,5 @@
 /** Puts an answer of rows together from panes: one copy per pane, of the database's own bytes. */
+import type { ByteRange } from '../../core/bytes.ts'
 import { type Pane, type PaneBody, slice } from '../../core/pane.ts'
 import type { AnswerListener, Recomposed } from '../backend.ts'
 import { AnswerEnds } from './answer-ends.ts'
@@ -18,7 +19,7 @@ export function recompose(plan: Writing, panes: readonly Pane[]): Recomposed {
 /** Panes in time order, and behind their rows, in the order of the answer, some of those of one more bucket. */
 interface Content {
   readonly panes: readonly Pane[]
-  readonly rest: { readonly bytes: Buffer; readonly start: number; readonly end: number } | undefined
+  readonly rest: ByteRange | undefined
 }
 
 /** More pieces cost more to send than their bytes to copy. */

@@ -3,7 +3,7 @@
  * without the fraction), or epoch milliseconds; both with or without the quotes of JSON.
  */
 import type { EpochMs } from '../../core/clock.ts'
-import { dayMs } from '../iso.ts'
+import { dayMs } from '../../core/iso.ts'
 
 const quote = 0x22
 const minus = 0x2d

@@ -5,7 +5,7 @@
 
 import { type Bypass, notDecomposable } from './reasons.ts'
 import type { Expression } from './sql-expression.ts'
-import { columnName, type Order, readOrder } from './sql-order.ts'
+import { byNumber, columnName, type Order, readOrder } from './sql-order.ts'
 import { isTimeColumn, type Reading } from './sql-reading.ts'
 import { type PeriodGranularity, roundingOf } from './sql-rounding.ts'
 import type { SelectItem } from './sql-statement.ts'
@@ -27,7 +27,7 @@ const noBucket = (detail: string): Bypass => ({ bypass: 'no_time_grouping', deta
 
 export function readBucketing(reading: Reading): Bucketing | Bypass {
   const { items, groupBy, orderBy } = reading.statement
-  const grouped = groupBy.map((key) => bucketOf(reading, byNumber(items, key)))
+  const grouped = groupBy.map((key) => bucketOf(reading, resolved(items, key)))
   const leading = grouped.findIndex((bucket) => bucket !== undefined)
   if (leading < 0) return noBucket('not grouped by a floor of __time')
   const first = orderBy[0]
@@ -66,14 +66,13 @@ const isSame = (a: PeriodGranularity | undefined, b: PeriodGranularity): boolean
   a?.period === b.period && a.timeZone === b.timeZone && a.origin === b.origin
 
 /** The column that a number stands for; anything else itself. */
-function byNumber(items: readonly SelectItem[], key: Expression): Expression | undefined {
-  if (key.kind !== 'number') return key
-  return /^[1-9]\d{0,4}$/.test(key.text) ? items[Number(key.text) - 1]?.expression : undefined
+function resolved(items: readonly SelectItem[], key: Expression): Expression | undefined {
+  return key.kind === 'number' ? items[byNumber(items, key.text) ?? -1]?.expression : key
 }
 
 /** A name of the SELECT list hides the table's column of that name. */
 function sortedBy(items: readonly SelectItem[], key: Expression): Expression | undefined {
-  if (key.kind !== 'column' || key.path.length > 1) return byNumber(items, key)
+  if (key.kind !== 'column' || key.path.length > 1) return resolved(items, key)
   const named = items.filter((item) => columnName(item) === key.path[0])
   return named.length === 0 ? key : named.length === 1 ? named[0]!.expression : undefined
 }

@@ -1,7 +1,7 @@
 /** Instants written as text in SQL, as Druid reads them. Whatever it might refuse, or read otherwise, is not read. */
 import type { EpochMs } from '../../core/clock.ts'
+import { dayOf, offsetMs, timeIn } from '../../core/iso.ts'
 import type { LocalMs, Zone } from '../../core/zone.ts'
-import { dayOf, offsetMs, timeIn } from '../iso.ts'
 import type { Span } from './druid-plan.ts'
 import { instantAt, localAt, parsePeriod, shift, times } from './zoned.ts'
 

@@ -88,7 +88,8 @@ function columnOf(statement: Statement, key: Expression): number | undefined {
 const groupColumn = (statement: Statement, key: Expression): number | undefined =>
   key.kind === 'number' ? byNumber(statement.items, key.text) : sameAs(statement, key)
 
-function byNumber(items: readonly SelectItem[], text: string): number | undefined {
+/** The column that a number in GROUP BY or ORDER BY stands for. */
+export function byNumber(items: readonly SelectItem[], text: string): number | undefined {
   const index = /^[1-9]\d{0,4}$/.test(text) ? Number(text) - 1 : items.length
   return index < items.length ? index : undefined
 }

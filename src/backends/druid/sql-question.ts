@@ -13,7 +13,7 @@ import type { Order } from './sql-order.ts'
 import type { Parameter, Reading } from './sql-reading.ts'
 import type { PeriodGranularity } from './sql-rounding.ts'
 import { readStatement, type Statement } from './sql-statement.ts'
-import { isSymbol } from './sql-tokens.ts'
+import { isSymbol, type Token } from './sql-tokens.ts'
 import { exactZone } from './zoned.ts'
 
 export interface SqlQuestion
@@ -204,11 +204,7 @@ function cutQuery({ body: { query }, reading: { statement }, bucketing, bounds }
 }
 
 /** Tokens [from .. to) that are replaced: the narrowed query has no limit, and an order by which it can be cut. */
-interface Edit {
-  readonly from: number
-  readonly to: number
-  readonly text: string
-}
+type Edit = Pick<Token, 'from' | 'to' | 'text'>
 
 function endingOf({ orderAt, orderBy, limit }: Statement, order: Order | undefined): readonly Edit[] {
   if (order !== undefined) {

@@ -4,13 +4,13 @@
  * way is refused.
  */
 import type { EpochMs } from '../../core/clock.ts'
+import { dayMs } from '../../core/iso.ts'
 import type { LocalMs, Zone } from '../../core/zone.ts'
-import { dayMs } from '../iso.ts'
 import type { Binary, Call, Expression } from './sql-expression.ts'
 import { readLiteral, readText } from './sql-literal.ts'
 import { argumentsOf, keyedBy, type Reading, textIn, wholeIn, wholeNumber, zoneIn } from './sql-reading.ts'
 import { round, roundingOf } from './sql-rounding.ts'
-import { dayAt, exactZone, instantAt, localAt, type Period, parsePeriod, shift, times } from './zoned.ts'
+import { dayAt, exactZone, instantAt, type LocalPeriod, localAt, parsePeriod, shift, times } from './zoned.ts'
 
 /** A value that may depend on the clock; at some moments there may be none. */
 export interface Moving<T> {
@@ -71,7 +71,7 @@ const inZone = (
   move: (zone: Zone, at: EpochMs) => EpochMs | undefined,
 ): Time | undefined => then(inner, (at) => move(zone, at))
 
-const shifted = (zone: Zone, inner: Time | undefined, by: Period): Time | undefined =>
+const shifted = (zone: Zone, inner: Time | undefined, by: LocalPeriod): Time | undefined =>
   then(inner, (at) => shift(zone, at, by))
 
 /** A parameter of type TIMESTAMP is a local time of the session, whatever offset is written in it. */
@@ -100,11 +100,11 @@ function readClock(zone: Zone, word: string): Time | undefined {
 const unfolded = (zone: Zone, at: EpochMs): EpochMs | undefined =>
   instantAt(zone, localAt(zone, at)) === at ? at : undefined
 
-const fixed = (ms: number): Period => ({ months: 0, days: 0, ms })
-const months = (count: number): Period => ({ months: count, days: 0, ms: 0 })
+const fixed = (ms: number): LocalPeriod => ({ months: 0, days: 0, ms })
+const months = (count: number): LocalPeriod => ({ months: count, days: 0, ms: 0 })
 
 /** Weeks and quarters are left out: Druid 33 takes INTERVAL '1' WEEK for an hour and '1' QUARTER for a month. */
-const intervalUnits: ReadonlyMap<string, Period> = new Map([
+const intervalUnits: ReadonlyMap<string, LocalPeriod> = new Map([
   ['SECOND', fixed(1000)],
   ['MINUTE', fixed(60_000)],
   ['HOUR', fixed(3_600_000)],
@@ -113,7 +113,7 @@ const intervalUnits: ReadonlyMap<string, Period> = new Map([
   ['MONTH', months(1)],
   ['YEAR', months(12)],
 ])
-const addedUnits: ReadonlyMap<string, Period> = new Map([
+const addedUnits: ReadonlyMap<string, LocalPeriod> = new Map([
   ...intervalUnits,
   ['WEEK', fixed(7 * dayMs)],
   ['QUARTER', months(3)],
@@ -127,7 +127,7 @@ function readArithmetic(reading: Reading, { operator, left, right }: Binary): Ti
   return shifted(reading.zone.rules, readTyped(reading, isSwapped ? right : left), moved)
 }
 
-function intervalOf(expression: Expression): Period | undefined {
+function intervalOf(expression: Expression): LocalPeriod | undefined {
   if (expression.kind !== 'interval' || !/^\d{1,6}$/.test(expression.value)) return undefined
   const unit = intervalUnits.get(expression.unit)
   return unit === undefined ? undefined : times(unit, Number(expression.value))

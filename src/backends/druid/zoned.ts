@@ -1,7 +1,7 @@
 /** Local time of a zone, as Joda-Time does it: literals, periods. Where a local time does not exist there is no answer. */
 import type { EpochMs } from '../../core/clock.ts'
+import { addMonths, clockMs, dayMs, periodIn } from '../../core/iso.ts'
 import { instantOf, type LocalMs, offsetAt, type Zone, zoneOf } from '../../core/zone.ts'
-import { addMonths, clockMs, dayMs, periodIn } from '../iso.ts'
 import { wordSet } from './sql-tokens.ts'
 
 /** Only names that both Joda and this runtime know: for any other name Druid silently takes GMT. */
@@ -33,7 +33,7 @@ export function dayAt(zone: Zone, instant: EpochMs): EpochMs | undefined {
 }
 
 /** As read by `parsePeriod`. */
-export interface Period {
+export interface LocalPeriod {
   readonly months: number
   readonly days: number
   readonly ms: number
@@ -43,7 +43,7 @@ const period =
   /^P(?:(\d{1,4})Y)?(?:(\d{1,4})M)?(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?=\d)(?:(\d{1,6})H)?(?:(\d{1,8})M)?(?:(\d{1,9})S)?)?$/
 
 /** Years and months together are not read: Joda adds one after the other. */
-export function parsePeriod(text: string): Period | undefined {
+export function parsePeriod(text: string): LocalPeriod | undefined {
   const match = period.exec(text)
   if (match === null || text.length < 3) return undefined
   const parts = periodIn(match)
@@ -53,14 +53,14 @@ export function parsePeriod(text: string): Period | undefined {
 }
 
 /** Months and days are added to local time, the rest to the instant. */
-export function shift(zone: Zone, at: EpochMs, { months, days, ms }: Period): EpochMs | undefined {
+export function shift(zone: Zone, at: EpochMs, { months, days, ms }: LocalPeriod): EpochMs | undefined {
   const afterMonths = months === 0 ? at : moved(zone, at, (local) => addMonths(local, months))
   if (afterMonths === undefined) return undefined
   const afterDays = days === 0 ? afterMonths : moved(zone, afterMonths, (local) => local + days * dayMs)
   return afterDays === undefined || !(Math.abs(afterDays + ms) <= farthest) ? undefined : afterDays + ms
 }
 
-export const times = ({ months, days, ms }: Period, count: number): Period => ({
+export const times = ({ months, days, ms }: LocalPeriod, count: number): LocalPeriod => ({
   months: months * count,
   days: days * count,
   ms: ms * count,

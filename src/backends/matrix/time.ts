@@ -5,8 +5,8 @@
  */
 
 import type { EpochMs } from '../../core/clock.ts'
+import { dayMs, dayOf, offsetMs, timeIn } from '../../core/iso.ts'
 import type { Bypass } from '../backend.ts'
-import { dayMs, dayOf, offsetMs, timeIn } from '../iso.ts'
 
 /** `ms` is the time of evaluation; `ns` is the rest below a millisecond, which only the API's checks see. */
 export interface Instant {

@@ -1,11 +1,12 @@
 /** The state of a running proxy: its status, and suggestions from its figures. */
 
 import { type Finding, found } from '../../core/finding.ts'
+import { dayMs } from '../../core/iso.ts'
 import { version } from '../../version.ts'
 import { type AdminClient, type AdminReply, askAdmin, fetchJson } from '../admin-client.ts'
 import { Failure, orFailure } from '../exit-codes.ts'
 import { type ProxyStatus, proxyText, type UpstreamStatus } from '../proxy-identity.ts'
-import type { ShadowBackend, ShadowReport } from '../shadow-text.ts'
+import type { ShadowAnswer, ShadowBackend } from '../shadow-text.ts'
 import { bytesText, oneLine, secondsText } from '../text.ts'
 import type { TopShape } from '../top-text.ts'
 import { readSamples, type Sample, sumOf } from './samples.ts'
@@ -26,7 +27,7 @@ export async function checkProxy(admin: AdminClient): Promise<Finding[] | undefi
     ask('/-/ready'),
     read<readonly TopShape[]>('/-/shapes?limit=1000'),
     ask('/-/metrics'),
-    read<ShadowReport>('/-/shadow'),
+    read<ShadowAnswer>('/-/shadow'),
   ])
   const samples = metrics instanceof Failure || metrics.status !== 200 ? [] : readSamples(metrics.text)
   const rows = shapes instanceof Failure ? [] : shapes
@@ -134,8 +135,6 @@ function segmentFindings(samples: readonly Sample[]): Finding[] {
       return about.warn(sentence, remedy)
     })
 }
-
-const dayMs = 86_400_000
 
 /** Shadow mode is a trial: left on, it has the costs of a cache without its use. */
 function modeFindings(backends: readonly ShadowBackend[], status: ProxyStatus, now: number): Finding[] {

@@ -13,7 +13,7 @@ export interface LookupOptions {
   readonly generations: Generations
 }
 
-export interface Looked {
+export interface ObjectLookup {
   /** The newest that is known, fresh or not. */
   readonly object: StoredObject | undefined
   /** The state in the store, see `stateOf`; undefined where it could not be read. */
@@ -23,14 +23,14 @@ export interface Looked {
 
 export class Lookups {
   readonly #options: LookupOptions
-  readonly #underWay = new Map<string, Promise<Looked>>()
+  readonly #underWay = new Map<string, Promise<ObjectLookup>>()
 
   constructor(options: LookupOptions) {
     this.#options = options
   }
 
   /** Never rejects: while the store fails, only the objects of this process are known. */
-  lookUp(name: ObjectName): Promise<Looked> {
+  lookUp(name: ObjectName): Promise<ObjectLookup> {
     const underWay = this.#underWay.get(name.pk)
     if (underWay !== undefined) return underWay
     const lookup = this.#read(name)
@@ -40,7 +40,7 @@ export class Lookups {
     return lookup
   }
 
-  async #read(name: ObjectName): Promise<Looked> {
+  async #read(name: ObjectName): Promise<ObjectLookup> {
     const { rows, clock, generations, near } = this.#options
     if (rows === undefined) return { object: this.#held(name), known: undefined }
     const look = generations.dueFor(name.tenant) === 'no' ? undefined : generations.look(name.tenant)

@@ -10,7 +10,7 @@ import type { Cells } from '../../stores/cells.ts'
 import { guardedCells, StoreGuard } from '../../stores/guard.ts'
 import type { MaybePromise } from '../../stores/store.ts'
 import { everythingSk, Generations, keySk, tagSk } from './generations.ts'
-import { type Looked, Lookups, newest } from './lookups.ts'
+import { Lookups, newest, type ObjectLookup } from './lookups.ts'
 import { type NearObjects, nearObjects, type StoredObject } from './near-objects.ts'
 import { nothingKept, termsMs } from './object-clocks.ts'
 import { ObjectLeases } from './object-lease.ts'
@@ -143,7 +143,7 @@ class Objects implements ObjectCache {
       : this.#join(request, flight)
   }
 
-  async #serve(request: Request, looked: Looked): Promise<ObjectAnswer> {
+  async #serve(request: Request, looked: ObjectLookup): Promise<ObjectAnswer> {
     const { name } = request
     const stored = newest(looked.object, this.#near.use(name.pk))
     const position = stored === undefined ? 'unusable' : this.#view.positionOf(request, stored.version)

@@ -6,6 +6,7 @@
 import type { HeaderList } from '../../backends/backend.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { fieldsIn } from '../../core/json-object.ts'
+import { isCollected } from '../../stores/cell-rules.ts'
 import {
   type Cell,
   type CellAttributes,
@@ -81,13 +82,13 @@ export class ObjectRows {
   /** Undefined where there is none, and where its collection clock has passed. */
   async read(pk: string, now: EpochMs): Promise<Meta | undefined> {
     const cell = await this.#cells.get(metaId(pk), schema)
-    return cell === undefined || isOver(cell.collectAt, now) ? undefined : metaIn(cell)
+    return cell === undefined || isCollected(cell, now) ? undefined : metaIn(cell)
   }
 
   /** Undefined where a chunk is missing, or where the chunks are not the written ones. */
   async readBody(pk: string, { id, chunks, bytes, etag }: Version): Promise<Uint8Array | undefined> {
     const parts: Uint8Array[] = []
-    for (const indexes of batchesOf(chunks)) {
+    for (const indexes of indexesOf(chunks)) {
       const cells = await Promise.all(indexes.map((i) => this.#cells.get(chunkId(pk, id, i), schema)))
       for (const cell of cells) {
         if (cell === undefined) return undefined
@@ -105,7 +106,7 @@ export class ObjectRows {
   /** Rejects where a chunk could not be written. */
   async writeBody(pk: string, { id, chunks, collectAt }: Version, body: Uint8Array): Promise<void> {
     const size = this.#cells.capabilities.maxValueBytes
-    for (const indexes of batchesOf(chunks)) {
+    for (const indexes of indexesOf(chunks)) {
       await Promise.all(
         indexes.map(async (i) => {
           const value = body.subarray(i * size, (i + 1) * size)
@@ -147,12 +148,7 @@ export class ObjectRows {
 export const previousOf = (meta: Meta | undefined, now: EpochMs): readonly Version[] =>
   meta === undefined
     ? []
-    : [meta.current, ...meta.previous]
-        .filter(({ collectAt }) => !isOver(collectAt, now))
-        .slice(0, maxPrevious)
-
-export const isOver = (collectAt: EpochSeconds | 'never', now: EpochMs): boolean =>
-  collectAt !== 'never' && collectAt * 1000 <= now
+    : [meta.current, ...meta.previous].filter((version) => !isCollected(version, now)).slice(0, maxPrevious)
 
 function draftOf({ current, previous }: Omit<Meta, 'rev'>): CellDraft {
   const { freshUntil, staleUntil, errorUntil } = clocksOf(baseOf(current), current.terms)
@@ -194,7 +190,7 @@ function isVersion(given: unknown): given is Version {
 }
 
 /** The indexes of all chunks, in groups that are read or written at once. */
-function* batchesOf(chunks: number): Generator<readonly number[]> {
+function* indexesOf(chunks: number): Generator<readonly number[]> {
   for (let from = 0; from < chunks; from += concurrentChunks)
     yield Array.from({ length: Math.min(concurrentChunks, chunks - from) }, (_, i) => from + i)
 }

@@ -1,11 +1,12 @@
 /** An object as a reader sees it now: its position on its clocks, and the answer made from it. */
 import type { Clock } from '../../core/clock.ts'
 import type { VouchedSpan } from '../../core/witness.ts'
+import { isCollected } from '../../stores/cell-rules.ts'
 import type { Generations } from './generations.ts'
 import type { StoredObject } from './near-objects.ts'
 import { clocksOf, type ObjectClocks, type Position, positionOf, type TermsMs } from './object-clocks.ts'
 import type { ObjectName } from './object-names.ts'
-import { baseOf, isOver, maxSkewMs, type Version } from './object-rows.ts'
+import { baseOf, maxSkewMs, type Version } from './object-rows.ts'
 import type { ObjectAnswer, ObjectDemands } from './objects.ts'
 
 export interface AskedObject {
@@ -28,7 +29,7 @@ export class ObjectView {
   positionOf({ name, terms, demands }: AskedObject, version: Version): Position {
     const now = this.#clock.now()
     const { freshFrom = never, usableFrom = never } = demands ?? {}
-    if (isOver(version.collectAt, now) || version.generatedAt < usableFrom) return 'unusable'
+    if (isCollected(version, now) || version.generatedAt < usableFrom) return 'unusable'
     const position = positionOf(clocksFor(version, terms, demands?.vouched), now)
     // An object that is stale for another reason than its age is served only where regenerating fails.
     const isDoubted =

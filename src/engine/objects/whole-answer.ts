@@ -3,6 +3,7 @@ import type { EpochMs } from '../../core/clock.ts'
 import { type Decision, type MissReason, resetDecision, type StaleReason } from '../../core/decision.ts'
 import type { DatabaseFailure, DatabaseRefusal, UnusableAnswer } from '../fetch.ts'
 import type { Answer, Demands } from '../trip.ts'
+import { ttlSeconds } from './http-status.ts'
 import type { ObjectAnswer } from './objects.ts'
 import type { WholeFetch } from './whole-fetch.ts'
 import type { MarkedAt } from './whole-marks.ts'
@@ -17,12 +18,11 @@ export function missReason({ notBefore }: Demands, { changedAt }: MarkedAt, isKn
 
 type Clocks = Pick<ObjectAnswer, 'generatedAt' | 'freshUntil'>
 
-/** Seconds, truncated towards zero; negative where the answer is not fresh. */
 export function noteHit(decision: Decision, { generatedAt, freshUntil }: Clocks, now: EpochMs): void {
   delete decision.reason
   decision.outcome = 'hit'
   decision.ageSeconds = Math.max(0, Math.floor((now - generatedAt) / 1000))
-  decision.ttlSeconds = Math.trunc((freshUntil - now) / 1000) || 0
+  decision.ttlSeconds = ttlSeconds(freshUntil, now)
 }
 
 export interface WhyStale {

@@ -2,7 +2,7 @@
 import type { WireRequest } from '../../backends/backend.ts'
 import type { EndpointTerms, WholeAnswers, WholePlan } from '../../backends/whole-answers.ts'
 import type { EpochMs } from '../../core/clock.ts'
-import { fingerprintOf, isSecretName } from '../../core/secrets.ts'
+import { fingerprintOf, maskForm } from '../../core/secrets.ts'
 import type { ObjectTerms } from './objects.ts'
 import { longestSeconds } from './revalidate-budget.ts'
 
@@ -94,19 +94,14 @@ export class WholeRules {
     const isEligible =
       wire.method === 'GET' && wire.body.length === 0 && this.#pathOf(wire.path) !== undefined
     if (!isEligible) return undefined
-    const text = JSON.stringify([wire.path, ...wire.search.split('&').map(withoutSecret)])
+    // Texts are shown and stored: of an access token only a fingerprint is part of them.
+    const text = JSON.stringify([wire.path, ...maskForm(wire.search, fingerprintOf).split('&')])
     return { endpoint: pathEndpoint, text, sources: [], knowsAllSources: false, request: wire }
   }
 
   #pathOf(path: string): PathSettings | undefined {
     return this.settings.paths.find((each) => each.enabled && isAt(each.path, path))
   }
-}
-
-/** Texts are shown and stored: of an access token only a fingerprint is part of them. */
-function withoutSecret(pair: string): string {
-  const [name = '', ...value] = pair.split('=')
-  return isSecretName(name) ? `${name}=${fingerprintOf(value.join('='))}` : pair
 }
 
 const isAt = (given: string, path: string): boolean =>

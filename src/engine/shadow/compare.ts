@@ -9,6 +9,7 @@ import { isEmpty } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import { fetchedAtOf } from '../../core/lifetime.ts'
 import { clockOf, type Pane, slice } from '../../core/pane.ts'
+import { shorten } from '../../core/text.ts'
 import { type Cause, causes, gravest } from './causes.ts'
 import { type CellDifference, PanePair } from './cells.ts'
 import { hashesOf, type ShadowLedger } from './ledger.ts'
@@ -137,13 +138,13 @@ function bucketDifference(comparison: Comparison, { bucket, pane, pair }: Differ
   const fetchedAt = fetchedAtOf(clock)
   const cells = pair.cellsAt(bucket)
   const shown = cells.slice(0, maxColumns)
-  const said = (of: (cell: CellDifference) => string): string => bounded(shown.map(of).join(' '))
+  const said = (of: (cell: CellDifference) => string): string => shorten(shown.map(of).join(' '), maxChars)
   return {
     at: startOf(grid, bucket),
     fetchedAt,
     ageMs: fetchedAt - endOf(grid, bucket),
     cause: causeOf(comparison, { bucket, clock }, cells),
-    columns: shown.map(({ column }) => bounded(column)),
+    columns: shown.map(({ column }) => shorten(column, maxChars)),
     cached: said(({ stored }) => stored),
     direct: said(({ fetched }) => fetched),
   }
@@ -174,7 +175,3 @@ const isSameInNumbers = (a: string, b: string): boolean =>
   a !== '' &&
   b !== '' &&
   a.replace(numbers, (text) => String(Number(text))) === b.replace(numbers, (text) => String(Number(text)))
-
-/** A copy: a slice would keep the whole text alive for as long as it is shown. */
-const bounded = (text: string): string =>
-  text.length <= maxChars ? text : `${Buffer.from(text.slice(0, maxChars - 1)).toString()}…`

@@ -1,6 +1,7 @@
 /** An explanation as text for a terminal: the verdict first, then its details. */
 import { calendarText } from '../../core/calendar.ts'
 import type { Grid } from '../../core/grid.ts'
+import { iso } from '../../core/text.ts'
 import type {
   ExplainedInterval,
   ExplainedRun,
@@ -9,7 +10,6 @@ import type {
 } from '../../engine/explain/explain.ts'
 import type { Spread } from '../../engine/explain/runs.ts'
 import { duration } from '../../engine/explain/sentence.ts'
-import { iso } from '../../telemetry/texts.ts'
 import type { RunReport } from './run.ts'
 
 export function explanationText(explanation: Explanation, run: RunReport | undefined): string {

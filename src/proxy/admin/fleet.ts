@@ -1,6 +1,6 @@
 /** The nodes that share a store, as pages of the admin listener show them: one, or all as one. */
 
-import { iso } from '../../telemetry/texts.ts'
+import { iso } from '../../core/text.ts'
 import type { Fleet, FleetNode, FleetView } from '../fleet/fleet.ts'
 import { addCounts, addLists, quantileOf } from '../fleet/merge.ts'
 import type { Counts } from '../fleet/summary.ts'

@@ -1,10 +1,11 @@
 /** Lists of limits, usage and changes as the admin listener shows them. */
+
+import { iso } from '../../core/text.ts'
 import type { Limit } from '../../limits/limit.ts'
 import type { BaseLimits, ListedRow } from '../../limits/registry.ts'
 import { type LimitTarget, levelOf, setNameOf } from '../../limits/registry-rows.ts'
 import { maxUsageWindows, type UsageInWindow, type UsageQuery } from '../../limits/usage.ts'
 import { type UsageKind, usageKinds, windowMs } from '../../limits/usage-window.ts'
-import { iso } from '../../telemetry/texts.ts'
 import { type AdminAnswer, jsonList, mistake } from './answer.ts'
 import type { LimitsCall } from './limits.ts'
 import { readTime, timeForms } from './time.ts'

@@ -1,10 +1,10 @@
 /** `/-/purge` and `/-/changed` mark data that must not be used from now on; `/-/marks` lists the marks. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { Mark } from '../../core/mark.ts'
+import { iso, shorten } from '../../core/text.ts'
 import type { Purge, PurgeReport, Selection } from '../../engine/purge/purge.ts'
 import type { PurgeCount } from '../../engine/purge/tally.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
-import { bounded, iso } from '../../telemetry/texts.ts'
 import { type AdminAnswer, json, jsonList, mistake } from './answer.ts'
 import { markChanged } from './changed.ts'
 import { type FleetAccess, reachOf } from './fleet.ts'
@@ -78,7 +78,7 @@ async function answer(
 
 function viewOf(selection: Selection, report: PurgeCount | PurgeReport): object {
   const { at, shapes, buckets } = report
-  const examples = report.examples.map((shape) => ({ ...shape, text: bounded(shape.text, maxExampleChars) }))
+  const examples = report.examples.map((shape) => ({ ...shape, text: shorten(shape.text, maxExampleChars) }))
   const kept = 'isKept' in report ? { durable: report.isKept } : {}
   const note = kept.durable === false ? { note: notKept } : {}
   return {

@@ -1,8 +1,8 @@
 /** Selections of data in the body of a request: one JSON object, every mistake with a sentence. */
 import type { EpochMs } from '../../core/clock.ts'
 import { type Fields, readJsonObject } from '../../core/json-object.ts'
+import { iso } from '../../core/text.ts'
 import type { Selection } from '../../engine/purge/purge.ts'
-import { iso } from '../../telemetry/texts.ts'
 import { readTime, timeForms } from './time.ts'
 
 /** The longest name or text that can be selected by; longer shapes have keys. */

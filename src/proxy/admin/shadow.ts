@@ -1,9 +1,9 @@
 /** `/-/shadow`, `/-/shadow/ID` and `/-/mode`: the findings of shadow mode, and switching modes while running. */
 import { readJsonObject } from '../../core/json-object.ts'
+import { iso } from '../../core/text.ts'
 import type { BucketDifference } from '../../engine/shadow/compare.ts'
 import { type Figures, type Mismatch, newFigures, type ShadowLog } from '../../engine/shadow/log.ts'
 import { verdictOf } from '../../engine/shadow/verdict.ts'
-import { iso } from '../../telemetry/texts.ts'
 import type { FleetNode } from '../fleet/fleet.ts'
 import { mergeFigures } from '../fleet/merge.ts'
 import type { ShadowExample } from '../fleet/summary.ts'

@@ -1,6 +1,7 @@
 /** Instants as operators write them: RFC 3339, seconds since 1970, `now`, or `-2h`. */
-import { dayOf } from '../../backends/iso.ts'
+
 import type { EpochMs } from '../../core/clock.ts'
+import { dayMs, dayOf } from '../../core/iso.ts'
 
 export const timeForms = 'RFC 3339, seconds since 1970, now, or a time before now such as -2h (s, m, h, d, w)'
 
@@ -8,8 +9,8 @@ const unitMs: Readonly<Record<string, number>> = {
   s: 1000,
   m: 60_000,
   h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
+  d: dayMs,
+  w: 7 * dayMs,
 }
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 /** The last instant that has a date. */

@@ -1,5 +1,6 @@
 /** How records, shapes and explanations are written as JSON: ISO instants, units in the names. */
 import { type Outcome, outcomes } from '../../core/decision.ts'
+import { iso } from '../../core/text.ts'
 import type {
   ExplainedInterval,
   ExplainedMark,
@@ -12,7 +13,6 @@ import { countBuckets, type RequestRecord, runsOf } from '../../telemetry/record
 import type { Recorded, RecordFilter } from '../../telemetry/recorder.ts'
 import type { ShapeRow } from '../../telemetry/shapes.ts'
 import type { NamedStore } from '../../telemetry/store-families.ts'
-import { iso } from '../../telemetry/texts.ts'
 import type { StalenessReport } from '../../ttl/staleness-report.ts'
 
 const ms = (value: number): number => Math.round(value * 1000) / 1000

@@ -80,19 +80,21 @@ export class ServedBackends {
   }
 
   isInUse(store: Store): boolean {
-    return [...this.list, ...this.#retired].some((backend) => backend.store === store)
+    return this.#all.some((backend) => backend.store === store)
   }
 
   /** Connections first; then the evidence, while the stores are open. */
   async close(): Promise<void> {
     this.#isClosed = true
-    const all = [...this.list, ...this.#retired]
-    await Promise.all(all.map(({ backendRuntime }) => backendRuntime.close()))
+    await Promise.all(this.#all.map(({ backendRuntime }) => backendRuntime.close()))
   }
 
   async closeLearning(): Promise<void> {
-    const all = [...this.list, ...this.#retired]
-    await Promise.all(all.map(({ backendRuntime }) => backendRuntime.learning.close()))
+    await Promise.all(this.#all.map(({ backendRuntime }) => backendRuntime.learning.close()))
+  }
+
+  get #all(): readonly ServedBackend[] {
+    return [...this.list, ...this.#retired]
   }
 
   #closeWhenIdle(backend: ServedBackend, whenClosed: (left: ServedBackend) => void): void {

@@ -7,10 +7,10 @@
 import { type Calendar, readCalendar } from '../../core/calendar.ts'
 import type { EpochMs } from '../../core/clock.ts'
 import { type Fields, fieldsIn, isObject } from '../../core/json-object.ts'
+import { shorten } from '../../core/text.ts'
 import type { Figures, Mismatch } from '../../engine/shadow/log.ts'
 import type { MetricTotals } from '../../telemetry/metrics.ts'
 import type { ShapeRow } from '../../telemetry/shapes.ts'
-import { bounded } from '../../telemetry/texts.ts'
 
 export type Counts = Readonly<Record<string, number>>
 
@@ -63,7 +63,7 @@ export function encodeSummary(summary: NodeSummary): Buffer {
 
 const shortened = (row: ShapeRow): ShapeRow => ({
   ...row,
-  shape: bounded(row.shape, maxTextChars),
+  shape: shorten(row.shape, maxTextChars),
   totalSeconds: rounded(row.totalSeconds),
   savedSeconds: rounded(row.savedSeconds),
   askedSeconds: rounded(row.askedSeconds),
@@ -77,7 +77,7 @@ function withFewExamples({ shadow, ...backend }: BackendSummary): BackendSummary
   const first = shadow.examples.toSorted((a, b) => Number(a.isExplained) - Number(b.isExplained))
   const examples = first
     .slice(0, maxExamples)
-    .map((each) => ({ ...each, text: bounded(each.text, maxTextChars) }))
+    .map((each) => ({ ...each, text: shorten(each.text, maxTextChars) }))
   return { ...backend, shadow: { ...shadow, examples } }
 }
 

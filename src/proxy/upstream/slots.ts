@@ -7,6 +7,7 @@
  * query that cannot wait is refused.
  */
 import type { Clock, Timer } from '../../core/clock.ts'
+import type { QueueFigures } from '../../telemetry/quota-families.ts'
 
 /**
  * `fetch`: for the cache. `forward`: forwarded, and complete. `upload`: forwarded while it arrives. `probe`: only a
@@ -20,15 +21,6 @@ export interface Concurrency {
   readonly queue: number
   /** How long one of them may wait. */
   readonly waitMs: number
-}
-
-export interface QueueFigures {
-  /** Queries that wait now. */
-  readonly length: number
-  /** Queries since the start that had to wait, and how long all of them together. */
-  readonly waited: number
-  readonly waitedMs: number
-  readonly refused: number
 }
 
 export interface SlotUser {

@@ -5,13 +5,14 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import { headerOf } from '../../core/headers.ts'
 import { conditionalHeaders, endToEnd } from '../../engine/http/headers.ts'
 import type { Encoding, ResponseHandler, Upstream, UpstreamCall } from '../../engine/ports.ts'
+import type { QueueFigures } from '../../telemetry/quota-families.ts'
 import { RequestAttempts, type UpstreamRequest } from './attempts.ts'
 import { Endpoints } from './choice.ts'
 import { type AuthOptions, Credentials } from './credentials.ts'
 import { Endpoint, type UpstreamState, type UpstreamTls } from './endpoint.ts'
 import { Pace } from './pace.ts'
 import { ResponseReader } from './response.ts'
-import { type Concurrency, type QueueFigures, Slot, type SlotKind, Slots } from './slots.ts'
+import { type Concurrency, Slot, type SlotKind, Slots } from './slots.ts'
 
 export interface HealthCheckOptions {
   /** A path that every database of this kind answers, such as that of a flavour probe. */

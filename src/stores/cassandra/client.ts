@@ -1,7 +1,7 @@
 /** From the configuration to a connection. */
 import type { Clock } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
-import { type Login, readLogin, readTls, type TlsPaths } from '../server-secrets.ts'
+import { type Login, readLogin, readTls, type TlsSecrets } from '../server-secrets.ts'
 import { Connection } from './connection.ts'
 import type { CassandraConfig } from './kind.ts'
 import { type Driver, loadLibrary } from './library.ts'
@@ -41,7 +41,7 @@ export async function connectionTo(
 interface Given {
   readonly driver: Driver
   readonly login: Login
-  readonly tls: TlsPaths | undefined
+  readonly tls: TlsSecrets | undefined
   readonly timeoutMs: number
 }
 

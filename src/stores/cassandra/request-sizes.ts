@@ -1,5 +1,5 @@
 /** How much goes into one request, and how many rows come back at once. */
-import { batchesOf } from '../rows/batches.ts'
+import { batchesOf } from '../../core/batches.ts'
 import type { Session } from './connection.ts'
 import type { QueryOptions, Row, Statement } from './library.ts'
 

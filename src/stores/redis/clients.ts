@@ -1,7 +1,7 @@
 /** Clients as the store needs them: they fail fast, and connect again by themselves for as long as it takes. */
 import type { Clock } from '../../core/clock.ts'
 import type { Refused } from '../kind.ts'
-import { type Login, readLogin, readTls, type TlsPaths } from '../server-secrets.ts'
+import { type Login, readLogin, readTls, type TlsSecrets } from '../server-secrets.ts'
 import { hostsOf } from './hosts.ts'
 import type { RedisConfig } from './kind.ts'
 import type { RedisClient, RedisLibrary } from './library.ts'
@@ -47,7 +47,7 @@ export function clientMaker(options: ClientOptions): (() => RedisClient) | Refus
   return () => makeClient(options, logins, tls)
 }
 
-function makeClient(options: ClientOptions, logins: Logins, tls: TlsPaths | undefined): RedisClient {
+function makeClient(options: ClientOptions, logins: Logins, tls: TlsSecrets | undefined): RedisClient {
   const { library, config } = options
   const hosts = hostsOf(config)
   const server = { ...serverOptions(options), ...logins.server, ...(tls && { tls }) }
@@ -92,7 +92,7 @@ function clusterOptions({ config, clock }: ClientOptions, server: object): objec
   }
 }
 
-function sentinelOptions({ config, clock }: ClientOptions, { sentinel }: Logins, tls?: TlsPaths): object {
+function sentinelOptions({ config, clock }: ClientOptions, { sentinel }: Logins, tls?: TlsSecrets): object {
   return {
     name: config.sentinel,
     sentinelUsername: sentinel.username,

@@ -10,10 +10,10 @@
  * written expires as a whole. Row ids are aligned, so the ids that can begin in an interval are known without an index: an
  * interval is read by naming them, in one round trip.
  */
+import { batchesOf } from '../../core/batches.ts'
 import type { Interval } from '../../core/interval.ts'
 import type { Key } from '../../core/key.ts'
 import type { StoreFigures } from '../figures.ts'
-import { batchesOf } from '../rows/batches.ts'
 import { rowLengths } from '../rows/pieces.ts'
 import type { RowEngine, RowId, RowWrite, StoredKey, StoredRow } from '../rows/row-engine.ts'
 import type { Connection } from './connection.ts'

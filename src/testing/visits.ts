@@ -1,7 +1,7 @@
 /** Visits for tests and benchmarks: a window of 60 minutes, half of it fetched by default. */
 import type { Plan } from '../backends/backend.ts'
 import { type Decision, newDecision } from '../core/decision.ts'
-import type { Visit } from './record.ts'
+import type { Visit } from '../telemetry/record.ts'
 
 export const NOW = Date.UTC(2026, 1, 1)
 const minute = 60_000

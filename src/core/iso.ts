@@ -1,5 +1,5 @@
 /** The parts of ISO 8601 texts: dates, times of day, offsets and periods. All are in UTC. */
-import type { EpochMs } from '../core/clock.ts'
+import type { EpochMs } from './clock.ts'
 
 export const dayMs = 86_400_000
 

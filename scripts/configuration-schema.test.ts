@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { parse, parseDocument } from 'yaml'
-import type { JsonSchema } from './definition.ts'
-import { configurationSchema } from './json-schema.ts'
-import { loadConfig } from './load.ts'
+import type { JsonSchema } from '../src/config/definition.ts'
+import { loadConfig } from '../src/config/load.ts'
+import { configurationSchema } from './configuration-schema.ts'
 
 type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value }
 
@@ -62,13 +62,14 @@ function isValid(schema: JsonSchema, value: Value): boolean {
   return Object.entries(schema).every(([keyword, wanted]) => rules[keyword]!(wanted as never, value, schema))
 }
 
+const fixtures = join(import.meta.dirname, '../src/config/fixtures')
 const schema = configurationSchema()
 const loads = (text: string): boolean =>
   'config' in loadConfig({ file: { name: 'w.yaml', bytes: Buffer.from(text) } })
 const validates = (text: string): boolean => isValid(schema, parse(text) as Value)
 
 const main = 'backends: { main: { url: http://a:9090 } }\n'
-const everything = readFileSync(join(import.meta.dirname, 'fixtures/everything.yaml'), 'utf8')
+const everything = readFileSync(join(fixtures, 'everything.yaml'), 'utf8')
 
 for (const text of [
   everything,
@@ -140,7 +141,7 @@ const beyondSchema = new Set([
   ],
 ])
 
-const bad = readFileSync(join(import.meta.dirname, 'fixtures/bad-files.txt'), 'utf8')
+const bad = readFileSync(join(fixtures, 'bad-files.txt'), 'utf8')
   .split(/^#### /m)
   .slice(1)
 let both = 0

@@ -1,8 +1,8 @@
 /** The generated pages about the configuration: the table of every key, and the schema for editors. */
-import type { Key } from './definition.ts'
-import { configurationSchema } from './json-schema.ts'
-import { environmentName, flagName, type Row, rowsOf } from './names.ts'
-import { definition } from './schema.ts'
+import type { Key } from '../src/config/definition.ts'
+import { environmentName, flagName, type Row, rowsOf } from '../src/config/names.ts'
+import { definition } from '../src/config/schema.ts'
+import { configurationSchema } from './configuration-schema.ts'
 
 export const configurationPages = (): ReadonlyMap<string, string> =>
   new Map([

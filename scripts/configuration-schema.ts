@@ -1,6 +1,13 @@
 /** The definition as JSON Schema (draft 2020-12), for editors. Secrets are not in it: they do not belong into a file. */
-import { type JsonSchema, type Key, type Keys, namePattern, type Section, type Type } from './definition.ts'
-import { definition } from './schema.ts'
+import {
+  type JsonSchema,
+  type Key,
+  type Keys,
+  namePattern,
+  type Section,
+  type Type,
+} from '../src/config/definition.ts'
+import { definition } from '../src/config/schema.ts'
 
 export const configurationSchema = (): JsonSchema => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
