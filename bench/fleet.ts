@@ -2,7 +2,7 @@
  * The fleet simulated, next to the predictions of the capacity model in brackets: `npm run bench:fleet` (some minutes of one core). The engine is the real one, time is simulated, and the same seed gives the same figures.
  */
 import { fleetTable, rowOf } from '../scripts/capacity/confirm.ts'
-import { type FleetCase, simulateFleet } from '../src/testing/fleet-simulation.ts'
+import { type FleetCase, simulateFleet } from '../test/rigs/fleet-simulation.ts'
 
 const minuteMs = 60_000
 const usual = { viewers: 240, shapes: 6, warmUpMs: 6 * minuteMs, measuredMs: 3 * minuteMs }

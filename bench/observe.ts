@@ -4,7 +4,7 @@ import { type RequestRecord, recordOf } from '../src/telemetry/record.ts'
 import { Telemetry } from '../src/telemetry/telemetry.ts'
 import { Tracing } from '../src/telemetry/tracing.ts'
 import { TraceExporter } from '../src/telemetry/tracing-export.ts'
-import { visits } from '../src/testing/visits.ts'
+import { visits } from '../test/rigs/visits.ts'
 import { microseconds, shown } from './measure.ts'
 
 const telemetry = new Telemetry({

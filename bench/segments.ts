@@ -8,7 +8,7 @@ import { segments } from '../src/backends/druid/segments.ts'
 import type { SegmentView } from '../src/backends/segment-watch.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { seededRandom, wholeNumber } from '../src/testing/random.ts'
-import { type Panel, SegmentRig, type SegmentRigOptions, usualSegments } from '../src/testing/segment-rig.ts'
+import { type Panel, SegmentRig, type SegmentRigOptions, usualSegments } from '../test/rigs/segment-rig.ts'
 
 const second = 1000
 const minute = 60 * second

@@ -4,7 +4,7 @@
  * same seed gives the same figures: `npm run bench:staleness`, options in staleness/options.ts.
  */
 import { writeFileSync } from 'node:fs'
-import type { StalenessCase, StalenessRun } from '../src/testing/staleness-case.ts'
+import type { StalenessCase, StalenessRun } from '../test/rigs/staleness-case.ts'
 import { coverageCases, printCoverage } from './staleness/coverage.ts'
 import { printMarks } from './staleness/marks.ts'
 import { readOptions, usage } from './staleness/options.ts'

@@ -1,8 +1,8 @@
 /** Whether the intervals of the measured staleness cover the truth, in many runs. */
 
-import type { StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
-import { isMeasured, isTruthInside } from '../../src/testing/staleness-report.ts'
-import { ageGroups } from '../../src/testing/staleness-tally.ts'
+import type { StalenessCase, StalenessRun } from '../../test/rigs/staleness-case.ts'
+import { isMeasured, isTruthInside } from '../../test/rigs/staleness-report.ts'
+import { ageGroups } from '../../test/rigs/staleness-tally.ts'
 import { warmUpHours } from './suites.ts'
 
 const streams = [

@@ -6,9 +6,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ttlSvg } from '../../src/cli/ttl-svg.ts'
 import { ttlLines } from '../../src/cli/ttl-text.ts'
-import { simulateStaleness } from '../../src/testing/staleness-simulation.ts'
 import { learned } from '../../src/ttl/learned/learned-policy.ts'
 import { ttlReport } from '../../src/ttl/ttl-report.ts'
+import { simulateStaleness } from '../../test/rigs/staleness-simulation.ts'
 
 const budget = 0.01
 const file = join(import.meta.dirname, '../../docs/guide/learned-ttl.svg')

@@ -1,5 +1,5 @@
 /** Conditions that the table must meet, as far as it has the rows for them. */
-import { changeModels } from '../../src/testing/change-models.ts'
+import { changeModels } from '../../test/rigs/change-models.ts'
 import { policyLabel, type Row } from './summary.ts'
 
 interface Mark {

@@ -1,6 +1,6 @@
 /** The command line of `npm run bench:staleness`. */
 import { parseArgs } from 'node:util'
-import { type ChangeModelName, changeModels } from '../../src/testing/change-models.ts'
+import { type ChangeModelName, changeModels } from '../../test/rigs/change-models.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { type Grid, suites } from './suites.ts'
 

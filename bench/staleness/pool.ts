@@ -1,6 +1,6 @@
 /** Runs cases in several processes; results come in the order of the cases. */
 import { type ChildProcess, fork } from 'node:child_process'
-import type { StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
+import type { StalenessCase, StalenessRun } from '../../test/rigs/staleness-case.ts'
 
 export async function runAll(
   cases: readonly StalenessCase[],

@@ -1,8 +1,9 @@
 /** Cases that the table does not show: rates that change, cold starts, slow databases, many shapes, two budgets at once. */
-import { stepAtS } from '../../src/testing/change-models.ts'
-import type { CohortRun, PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
-import { ageGroups } from '../../src/testing/staleness-tally.ts'
+
 import { computeTtl } from '../../src/ttl/staleness-budget.ts'
+import { stepAtS } from '../../test/rigs/change-models.ts'
+import type { CohortRun, PolicySpec, StalenessCase, StalenessRun } from '../../test/rigs/staleness-case.ts'
+import { ageGroups } from '../../test/rigs/staleness-tally.ts'
 import { policyLabel } from './summary.ts'
 
 export interface Scenario {

@@ -1,6 +1,6 @@
 /** Which cases the table is made of. */
-import type { ChangeModelName } from '../../src/testing/change-models.ts'
-import type { PolicySpec, StalenessCase } from '../../src/testing/staleness-case.ts'
+import type { ChangeModelName } from '../../test/rigs/change-models.ts'
+import type { PolicySpec, StalenessCase } from '../../test/rigs/staleness-case.ts'
 
 type PolicyName = 'ladder' | 'fixed60' | 'fixed300' | 'oracle' | 'learned'
 

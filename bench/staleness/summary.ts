@@ -1,8 +1,8 @@
 /** Runs that differ by their seed alone, as one row. */
 
-import type { PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
-import { freeStaleness, isMeasured, isTruthInside } from '../../src/testing/staleness-report.ts'
-import { ageGroups, byGroup } from '../../src/testing/staleness-tally.ts'
+import type { PolicySpec, StalenessCase, StalenessRun } from '../../test/rigs/staleness-case.ts'
+import { freeStaleness, isMeasured, isTruthInside } from '../../test/rigs/staleness-report.ts'
+import { ageGroups, byGroup } from '../../test/rigs/staleness-tally.ts'
 
 export interface Row {
   readonly case: StalenessCase

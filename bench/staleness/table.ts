@@ -1,5 +1,5 @@
 /** Prints rows as tables, one for each rule, window and number of viewers. */
-import { ageGroups } from '../../src/testing/staleness-tally.ts'
+import { ageGroups } from '../../test/rigs/staleness-tally.ts'
 import { oracleOf } from './marks.ts'
 import { policyLabel, type Row } from './summary.ts'
 

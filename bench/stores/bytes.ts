@@ -7,7 +7,7 @@ import { zstdCompressSync } from 'node:zlib'
 import { piecesOf } from '../../src/stores/rows/pieces.ts'
 import { RowStore } from '../../src/stores/rows/row-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
-import { MemoryRowEngine } from '../../src/testing/memory-engines.ts'
+import { MemoryRowEngine } from '../../test/rigs/memory-engines.ts'
 import { microseconds } from '../measure.ts'
 import { answerBytes, answerPane, keyFor, refreshes, shapeFor, windowBuckets } from './workload.ts'
 

@@ -1,5 +1,5 @@
 /** The results of the simulated fleet next to the predictions of the model for the same workload. */
-import { type FleetCase, type FleetResult, fleetDefaults } from '../../src/testing/fleet-simulation.ts'
+import { type FleetCase, type FleetResult, fleetDefaults } from '../../test/rigs/fleet-simulation.ts'
 import { dashboard, demandOf } from './model.ts'
 import { count, tableOf } from './tables.ts'
 

@@ -9,7 +9,7 @@ import type { OpenedStore } from '../../src/stores/kind.ts'
 import { RowCells } from '../../src/stores/rows/row-cells.ts'
 import { RowStore } from '../../src/stores/rows/row-store.ts'
 import type { ShapeRecord } from '../../src/stores/store.ts'
-import { MemoryCellEngine, MemoryRowEngine } from '../../src/testing/memory-engines.ts'
+import { MemoryCellEngine, MemoryRowEngine } from '../../test/rigs/memory-engines.ts'
 import type { StoreCosts } from './costs.ts'
 
 const clock = systemClock

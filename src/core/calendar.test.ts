@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { oddZones, periods } from '../testing/zones.ts'
+import { oddZones, periods } from '../../test/rigs/zones.ts'
 import { type Calendar, calendarText, isRegular } from './calendar.ts'
 import {
   bucketAt,

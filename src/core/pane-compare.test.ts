@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { diceLaw as law } from '../testing/dice-law.ts'
+import { diceLaw as law } from '../../test/rigs/dice-law.ts'
 import {
   type ColumnModel,
   type Dice,

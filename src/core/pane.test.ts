@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { diceLaw as law } from '../testing/dice-law.ts'
+import { diceLaw as law } from '../../test/rigs/dice-law.ts'
 import {
   type Dice,
   type FetchModel,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { oddZones } from '../testing/zones.ts'
+import { oddZones } from '../../test/rigs/zones.ts'
 import { instantOf, offsetAt, transitionsIn, type Zone, zoneOf } from './zone.ts'
 
 const hour = 3_600_000

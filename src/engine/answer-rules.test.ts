@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EngineRig, minuteMs } from '../testing/engine-rig.ts'
-import { FleetRig } from '../testing/fleet-rig.ts'
+import { EngineRig, minuteMs } from '../../test/rigs/engine-rig.ts'
+import { FleetRig } from '../../test/rigs/fleet-rig.ts'
 import { fixed } from '../ttl/fixed.ts'
 
 const dayMs = 1440 * minuteMs

@@ -1,7 +1,7 @@
 /** A query that was cancelled by its id, but not here: by another thread, another proxy, or at the database itself. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EngineRig, type Served } from '../testing/engine-rig.ts'
+import { EngineRig, type Served } from '../../test/rigs/engine-rig.ts'
 
 const lagMs = 100
 const cancelled = { status: 500, body: 'cancelled' }

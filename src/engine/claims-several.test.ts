@@ -1,10 +1,10 @@
 /** Several threads, with requests for several gaps and for parts of buckets, which are never stored. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { minuteMs } from '../../test/rigs/engine-rig.ts'
+import { ThreadRig } from '../../test/rigs/thread-rig.ts'
 import type { Span } from '../testing/backend-runs.ts'
-import { minuteMs } from '../testing/engine-rig.ts'
 import { pick, seededRandom, wholeNumber } from '../testing/random.ts'
-import { ThreadRig } from '../testing/thread-rig.ts'
 
 const lagMs = 50
 

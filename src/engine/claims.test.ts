@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EngineRig, minuteMs, type Served } from '../../test/rigs/engine-rig.ts'
+import { ThreadRig } from '../../test/rigs/thread-rig.ts'
 import { clockOf } from '../core/pane.ts'
-import { EngineRig, minuteMs, type Served } from '../testing/engine-rig.ts'
 import { pick, type Random, seededRandom, wholeNumber } from '../testing/random.ts'
-import { ThreadRig } from '../testing/thread-rig.ts'
 
 const seeds = Array.from({ length: 25 }, (_, i) => i + 1)
 

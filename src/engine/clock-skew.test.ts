@@ -1,9 +1,9 @@
 /** Nodes whose clocks differ by up to ten seconds: that adds to the allowed staleness, and to nothing else. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type EngineRig, minuteMs } from '../testing/engine-rig.ts'
-import { FleetRig } from '../testing/fleet-rig.ts'
-import { sharedRows } from '../testing/memory-engines.ts'
+import { type EngineRig, minuteMs } from '../../test/rigs/engine-rig.ts'
+import { FleetRig } from '../../test/rigs/fleet-rig.ts'
+import { sharedRows } from '../../test/rigs/memory-engines.ts'
 import { seededRandom } from '../testing/random.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { usualLeaseMs } from './cell-claims.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type AskOptions, minuteMs, type RigOptions, type Served } from '../testing/engine-rig.ts'
-import { type Range, RangesRig } from '../testing/ranges-rig.ts'
+import { type AskOptions, minuteMs, type RigOptions, type Served } from '../../test/rigs/engine-rig.ts'
+import { type Range, RangesRig } from '../../test/rigs/ranges-rig.ts'
 
 const lagMs = 100
 

@@ -1,7 +1,13 @@
 /** Which client is charged for a query, how much, and when that is refunded. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type AskOptions, EngineRig, minuteMs, type RigOptions, type Served } from '../testing/engine-rig.ts'
+import {
+  type AskOptions,
+  EngineRig,
+  minuteMs,
+  type RigOptions,
+  type Served,
+} from '../../test/rigs/engine-rig.ts'
 import type { Charge, CostMeter, OverQuota, QueryCost } from './cost.ts'
 
 interface MeterOptions {

@@ -1,9 +1,9 @@
 /** Exceptions in the engine: queries saved, staleness, and the answer to the rewritten request. Simulated viewers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { minuteMs } from '../testing/engine-rig.ts'
+import { minuteMs } from '../../test/rigs/engine-rig.ts'
+import { type Range, RangesRig } from '../../test/rigs/ranges-rig.ts'
 import { seededRandom } from '../testing/random.ts'
-import { type Range, RangesRig } from '../testing/ranges-rig.ts'
 import { type EdgeTreatment, rewritePlan } from './rewrites.ts'
 
 const viewers = 30

@@ -1,7 +1,7 @@
 /** What the results of queries show about the database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EngineRig } from '../testing/engine-rig.ts'
+import { EngineRig } from '../../test/rigs/engine-rig.ts'
 import { isDownAfter } from './fetch.ts'
 import type { BrokenReason } from './ports.ts'
 

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import {
+  type AskOptions,
+  minuteMs,
+  type RigOptions,
+  type Served,
+  storeWith,
+} from '../../test/rigs/engine-rig.ts'
+import { FakeDatabase } from '../../test/rigs/fake-database.ts'
+import { ListeningTarget } from '../../test/rigs/listening-target.ts'
+import { sharedRows } from '../../test/rigs/memory-engines.ts'
+import { unsteadyPolicy } from '../../test/rigs/plateau-policy.ts'
+import { type Range, RangesRig } from '../../test/rigs/ranges-rig.ts'
 import { asynchronous } from '../testing/asynchronous.ts'
-import { type AskOptions, minuteMs, type RigOptions, type Served, storeWith } from '../testing/engine-rig.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { FakeDatabase } from '../testing/fake-database.ts'
-import { ListeningTarget } from '../testing/listening-target.ts'
-import { sharedRows } from '../testing/memory-engines.ts'
-import { unsteadyPolicy } from '../testing/plateau-policy.ts'
 import { mixSeeds, seededRandom } from '../testing/random.ts'
-import { type Range, RangesRig } from '../testing/ranges-rig.ts'
 
 /** Half a minute past midnight: the open cell, number 1440, is half over. */
 async function newRig(options?: RigOptions): Promise<RangesRig> {

@@ -1,8 +1,8 @@
 /** Stale serving when the database is down or slow (stale.ts and the patience of interval-cache.ts). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EngineRig, minuteMs, type RigOptions, type Served, storeWith } from '../../test/rigs/engine-rig.ts'
 import type { Store } from '../stores/store.ts'
-import { EngineRig, minuteMs, type RigOptions, type Served, storeWith } from '../testing/engine-rig.ts'
 
 const maxStaleMs = 10 * minuteMs
 const down = { reason: 'database_unreachable', detail: 'connect ECONNREFUSED' } as const

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EngineRig, minuteMs, type RigOptions, type Served, storeWith } from '../../test/rigs/engine-rig.ts'
 import type { Store } from '../stores/store.ts'
-import { EngineRig, minuteMs, type RigOptions, type Served, storeWith } from '../testing/engine-rig.ts'
 import { fixed } from '../ttl/fixed.ts'
 import { ladder } from '../ttl/ladder.ts'
 

@@ -1,8 +1,8 @@
 /** Buckets that are computed from data after their end (`x offset -10m`) are as old as that data. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EngineRig, minuteMs } from '../../test/rigs/engine-rig.ts'
 import type { Plan } from '../backends/backend.ts'
-import { EngineRig, minuteMs } from '../testing/engine-rig.ts'
 
 const lookaheadMs = 10 * minuteMs
 

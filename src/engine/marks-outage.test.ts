@@ -1,9 +1,9 @@
 /** Marks and a store that is down for a while, or loses acknowledged writes: no purge is forgotten. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { minuteMs } from '../../test/rigs/engine-rig.ts'
+import { FleetRig } from '../../test/rigs/fleet-rig.ts'
 import type { Mark } from '../core/mark.ts'
-import { minuteMs } from '../testing/engine-rig.ts'
-import { FleetRig } from '../testing/fleet-rig.ts'
 
 const purgeAt = (at: number): Mark => ({
   ...{ kind: 'purge', at, backend: 'cells' },

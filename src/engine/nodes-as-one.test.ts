@@ -1,11 +1,11 @@
 /** Two and four nodes that share a far store answer as one would: coalescing, purges, marks, shadow mode, outages. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { minuteMs, type Served, sharedStore, storeWith } from '../../test/rigs/engine-rig.ts'
+import { FleetRig } from '../../test/rigs/fleet-rig.ts'
 import { pause } from '../core/clock.ts'
 import type { Store } from '../stores/store.ts'
-import { minuteMs, type Served, sharedStore, storeWith } from '../testing/engine-rig.ts'
 import type { FakeClock } from '../testing/fake-clock.ts'
-import { FleetRig } from '../testing/fleet-rig.ts'
 
 /** Nodes that hear of each other's marks, each of which has half an hour in its memory. */
 async function loadedFleet(nodes: number): Promise<FleetRig> {

@@ -1,10 +1,10 @@
 /** Nodes that share a far store: a fetch of one replaces the copies of the others, though these are still fresh. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { minuteMs } from '../../test/rigs/engine-rig.ts'
+import { FleetRig } from '../../test/rigs/fleet-rig.ts'
+import { MemoryRowEngine, MemoryServer } from '../../test/rigs/memory-engines.ts'
 import { RowStore } from '../stores/rows/row-store.ts'
-import { minuteMs } from '../testing/engine-rig.ts'
-import { FleetRig } from '../testing/fleet-rig.ts'
-import { MemoryRowEngine, MemoryServer } from '../testing/memory-engines.ts'
 
 const retentionMs = 24 * 60 * minuteMs
 

@@ -1,11 +1,11 @@
 /** Shapes that are requested once never reach a far tier, whatever the request causes besides its lookup. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type EngineRig, minuteMs, type RigOptions, sharedStore } from '../../test/rigs/engine-rig.ts'
+import { learned, RememberingLearner } from '../../test/rigs/learning-rig.ts'
+import { RangesRig } from '../../test/rigs/ranges-rig.ts'
 import { asynchronous } from '../testing/asynchronous.ts'
-import { type EngineRig, minuteMs, type RigOptions, sharedStore } from '../testing/engine-rig.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { learned, RememberingLearner } from '../testing/learning-rig.ts'
-import { RangesRig } from '../testing/ranges-rig.ts'
 import { ladder } from '../ttl/ladder.ts'
 import type { Claim } from './claims.ts'
 

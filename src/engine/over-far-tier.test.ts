@@ -1,7 +1,7 @@
 /** The suites of the engine once more, over memory in front of a store that answers by promise. */
 import { describe } from 'node:test'
+import { rigDefaults, sharedStore } from '../../test/rigs/engine-rig.ts'
 import { asynchronous } from '../testing/asynchronous.ts'
-import { rigDefaults, sharedStore } from '../testing/engine-rig.ts'
 
 rigDefaults.far = (clock) => asynchronous(sharedStore(clock), { clock })
 

@@ -1,7 +1,7 @@
 /** The suites of the engine once more, over memory in front of a store that is out of order: requests do not notice. */
 import { before, describe } from 'node:test'
+import { rigDefaults, sharedStore } from '../../test/rigs/engine-rig.ts'
 import { type AsynchronousOptions, asynchronous } from '../testing/asynchronous.ts'
-import { rigDefaults, sharedStore } from '../testing/engine-rig.ts'
 
 const always = () => 1
 const often = () => 0.3

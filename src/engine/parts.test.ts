@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { type AskOptions, minuteMs, type RigOptions, type Served } from '../../test/rigs/engine-rig.ts'
+import { type Range, RangesRig } from '../../test/rigs/ranges-rig.ts'
 import { Budget } from '../core/budget.ts'
 import type { Pane } from '../core/pane.ts'
 import { PaneBuilder } from '../core/pane-builder.ts'
-import { type AskOptions, minuteMs, type RigOptions, type Served } from '../testing/engine-rig.ts'
-import { type Range, RangesRig } from '../testing/ranges-rig.ts'
 import { PartMemory } from './parts.ts'
 
 /** Half a minute past midnight: the open cell, number 1440, is half over. */

@@ -1,9 +1,9 @@
 /** Nodes that share a far store act as one towards the database; their cost to it, and the effect of faults. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EngineRig, minuteMs, type Served, sharedStore, storeWith } from '../../test/rigs/engine-rig.ts'
+import { type FleetOptions, FleetRig } from '../../test/rigs/fleet-rig.ts'
 import type { Store } from '../stores/store.ts'
-import { EngineRig, minuteMs, type Served, sharedStore, storeWith } from '../testing/engine-rig.ts'
-import { type FleetOptions, FleetRig } from '../testing/fleet-rig.ts'
 import { seededRandom } from '../testing/random.ts'
 import { usualLeaseMs } from './cell-claims.ts'
 

@@ -1,8 +1,8 @@
 /** Dashboards of many panels on nodes that share a store: its write queue fills, and nodes still act as one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type EngineRig, minuteMs } from '../testing/engine-rig.ts'
-import { FleetRig } from '../testing/fleet-rig.ts'
+import { type EngineRig, minuteMs } from '../../test/rigs/engine-rig.ts'
+import { FleetRig } from '../../test/rigs/fleet-rig.ts'
 
 const windowCells = 30
 const boards = 4

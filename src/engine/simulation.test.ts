@@ -1,9 +1,9 @@
 /** The published rules, simulated: viewers of one rolling window, and their cost to the database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EngineRig, minuteMs, type Served } from '../testing/engine-rig.ts'
+import { EngineRig, minuteMs, type Served } from '../../test/rigs/engine-rig.ts'
+import { RangesRig } from '../../test/rigs/ranges-rig.ts'
 import { seededRandom } from '../testing/random.ts'
-import { RangesRig } from '../testing/ranges-rig.ts'
 
 interface Case {
   readonly viewers: number

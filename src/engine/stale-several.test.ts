@@ -1,10 +1,10 @@
 /** Stale serving in an outage, with requests for several ranges, or for parts of buckets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { minuteMs, type RigOptions, type Served } from '../../test/rigs/engine-rig.ts'
+import { type Range, RangesRig } from '../../test/rigs/ranges-rig.ts'
 import { asynchronous } from '../testing/asynchronous.ts'
-import { minuteMs, type RigOptions, type Served } from '../testing/engine-rig.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { type Range, RangesRig } from '../testing/ranges-rig.ts'
 
 const down = { reason: 'database_unreachable', detail: 'connect ECONNREFUSED' } as const
 

@@ -1,9 +1,9 @@
 /** A shared store that is slow, down, flapping or lying: no query fails or waits for it, and it is used again by itself. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type EngineRig, minuteMs } from '../../test/rigs/engine-rig.ts'
+import { FleetRig } from '../../test/rigs/fleet-rig.ts'
 import type { AsynchronousOptions } from '../testing/asynchronous.ts'
-import { type EngineRig, minuteMs } from '../testing/engine-rig.ts'
-import { FleetRig } from '../testing/fleet-rig.ts'
 import { seededRandom } from '../testing/random.ts'
 import { usualLeaseMs } from './cell-claims.ts'
 

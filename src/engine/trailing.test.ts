@@ -1,10 +1,10 @@
 /** Empty buckets at the end of an answer are cached for the floor, whatever their age: their data may only be late. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EngineRig, minuteMs, type RigOptions, sharedStore } from '../../test/rigs/engine-rig.ts'
+import { unsteadyPolicy } from '../../test/rigs/plateau-policy.ts'
 import { asynchronous } from '../testing/asynchronous.ts'
-import { EngineRig, minuteMs, type RigOptions, sharedStore } from '../testing/engine-rig.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { unsteadyPolicy } from '../testing/plateau-policy.ts'
 import { fixed } from '../ttl/fixed.ts'
 import { ladder } from '../ttl/ladder.ts'
 

@@ -1,8 +1,8 @@
 /** Answers that their clients have before they are stored. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { EngineRig, storeWith } from '../testing/engine-rig.ts'
-import { ListeningTarget } from '../testing/listening-target.ts'
+import { EngineRig, storeWith } from '../../test/rigs/engine-rig.ts'
+import { ListeningTarget } from '../../test/rigs/listening-target.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { Backlog } from './backlog.ts'
 

@@ -1,7 +1,7 @@
 /** The wall clock is set by people and by NTP: buckets fetched afterwards count, whatever the clock was before. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EngineRig, minuteMs } from '../testing/engine-rig.ts'
+import { EngineRig, minuteMs } from '../../test/rigs/engine-rig.ts'
 
 for (const back of [1, 10 * minuteMs, 24 * 60 * minuteMs]) {
   test(`set back by ${back} ms: the next fetch is stored, and the one after it is a hit`, async () => {

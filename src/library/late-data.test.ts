@@ -1,6 +1,7 @@
 /** Databases whose data changes later than a policy assumes: the handler stretches the policy, whatever its caller knows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { getRange } from '../../test/rigs/range-requests.ts'
 import type { Backend } from '../backends/backend.ts'
 import { cortex } from '../backends/cortex/index.ts'
 import { m3 } from '../backends/m3/index.ts'
@@ -8,7 +9,6 @@ import { mimir } from '../backends/mimir/index.ts'
 import { prometheus } from '../backends/prometheus/index.ts'
 import { thanos } from '../backends/thanos/index.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { getRange } from '../testing/range-requests.ts'
 import { ladder } from '../ttl/ladder.ts'
 import { fetchHandler } from './fetch-handler.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { limiterRig, mustPermit, mustRefuse, networks, perMinute } from '../../test/rigs/limiter-rig.ts'
 import { WindowpaneError } from '../core/errors.ts'
-import { limiterRig, mustPermit, mustRefuse, networks, perMinute } from '../testing/limiter-rig.ts'
 import type { AcquireRequest } from './limit.ts'
 import { limiter } from './limiter.ts'
 

@@ -1,10 +1,10 @@
 /** Changes of stored limits reach buckets that are in use, at every level, here and in other processes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sharedStore } from '../../test/rigs/engine-rig.ts'
 import type { Cells } from '../stores/cells.ts'
 import { memoryCells } from '../stores/memory/cells.ts'
 import { asynchronous } from '../testing/asynchronous.ts'
-import { sharedStore } from '../testing/engine-rig.ts'
 import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
 import type { Limit } from './limit.ts'
 import { limiter } from './limiter.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { limiterRig, networks } from '../testing/limiter-rig.ts'
+import { limiterRig, networks } from '../../test/rigs/limiter-rig.ts'
 import { bucketTtlSeconds } from './bucket-ttl.ts'
 import type { Limit, Permit } from './limit.ts'
 

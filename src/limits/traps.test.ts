@@ -1,7 +1,7 @@
 /** Mistakes that other limiters make, one test each, and the vectors of a limiter over its whole way. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { limiterRig, mustPermit, mustRefuse, networks, perMinute } from '../testing/limiter-rig.ts'
+import { limiterRig, mustPermit, mustRefuse, networks, perMinute } from '../../test/rigs/limiter-rig.ts'
 import type { Limiter } from './limit.ts'
 
 const rpm = perMinute('rpm', 100)

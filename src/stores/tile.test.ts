@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { diceLaw as law } from '../../test/rigs/dice-law.ts'
 import { clockOf, type Pane, slice } from '../core/pane.ts'
 import { join } from '../core/pane-join.ts'
-import { diceLaw as law } from '../testing/dice-law.ts'
 import {
   type Dice,
   type FetchModel,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NOW, samplePlan, sampleVisit, visits } from '../../test/rigs/visits.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { NOW, samplePlan, sampleVisit, visits } from '../testing/visits.ts'
 import { stalenessGroups } from '../ttl/learned/staleness-meter.ts'
 import type { GroupReport } from '../ttl/staleness-report.ts'
 import type { Family } from './exposition.ts'

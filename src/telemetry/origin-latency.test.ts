@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { visits } from '../testing/visits.ts'
+import { visits } from '../../test/rigs/visits.ts'
 import { OriginLatency } from './origin-latency.ts'
 import { type RequestRecord, recordOf } from './record.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NOW, samplePlan, sampleVisit, visits } from '../../test/rigs/visits.ts'
 import { calendarGrid } from '../core/grid.ts'
-import { NOW, samplePlan, sampleVisit, visits } from '../testing/visits.ts'
 import { bucketsOf, maxShapeChars, recordOf, runsOf, sizeOf } from './record.ts'
 
 const minute = 60_000

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { samplePlan, sampleVisit, visits } from '../testing/visits.ts'
+import { samplePlan, sampleVisit, visits } from '../../test/rigs/visits.ts'
 import { recordOf } from './record.ts'
 import { TopShapes } from './shapes.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import { NOW, visits } from '../../test/rigs/visits.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { NOW, visits } from '../testing/visits.ts'
 import { type FetchMessage, fetchChannel, type RequestMessage, requestChannel } from './channels.ts'
 import { recordOf } from './record.ts'
 import { type Posted, TraceExporter } from './tracing-export.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import test, { type TestContext } from 'node:test'
+import { NOW, visits } from '../../test/rigs/visits.ts'
 import type { HeaderList } from '../backends/backend.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { NOW, visits } from '../testing/visits.ts'
 import {
   channelNames,
   type FetchMessage,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { getRange } from '../../test/rigs/range-requests.ts'
 import type { Backend, Plan } from '../backends/backend.ts'
 import { checkOver } from './backend-runs.ts'
 import { cellBackend } from './cell-backend.ts'
-import { getRange } from './range-requests.ts'
 
 const right = cellBackend({ several: true }) as Backend
 const query = right.parse({ ...getRange('q=up&ranges=130-500,780-900&step=100'), path: '/rows' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { visits } from '../../src/testing/visits.ts'
 import { ask, askPlainly, type RawClient, rawClient, steady, until } from '../proxy/client.ts'
+import { visits } from '../rigs/visits.ts'
 import { form, startProxyRig } from './proxy-rig.ts'
 
 async function follow(admin: string, path = '/-/requests', headers = ''): Promise<RawClient> {

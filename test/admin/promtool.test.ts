@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { systemClock } from '../../src/core/clock.ts'
 import { watchProcess } from '../../src/telemetry/process-figures.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
-import { visits } from '../../src/testing/visits.ts'
 import { requireServer } from '../data/fixture.ts'
+import { visits } from '../rigs/visits.ts'
 import { findProgram } from '../servers/debian.ts'
 
 test('promtool finds nothing wrong with the metrics', async (t) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { prometheus } from '../../src/backends/prometheus/index.ts'
 import { seededRandom } from '../../src/testing/random.ts'
-import { getRange } from '../../src/testing/range-requests.ts'
+import { getRange } from '../rigs/range-requests.ts'
 import { expressionsOf } from './generator.ts'
 import { idioms } from './idioms.ts'
 

@@ -11,12 +11,12 @@ import type { Settings } from '../../src/proxy/request/settings.ts'
 import { RowCells } from '../../src/stores/rows/row-cells.ts'
 import { RowStore } from '../../src/stores/rows/row-store.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
-import { MemoryCellEngine, MemoryRowEngine, MemoryServer } from '../../src/testing/memory-engines.ts'
 import { ladder } from '../../src/ttl/ladder.ts'
 import { ask, outcomeOf, until } from '../proxy/client.ts'
 import { rangePath } from '../proxy/matrix.ts'
 import { type ScriptedUpstream, startScriptedUpstream } from '../proxy/scripted-upstream.ts'
 import { NOW, oldRange, startBoth } from '../proxy/setup.ts'
+import { MemoryCellEngine, MemoryRowEngine, MemoryServer } from '../rigs/memory-engines.ts'
 
 const root = join(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compare, rowOf } from '../../scripts/capacity/confirm.ts'
-import { type FleetCase, type FleetResult, simulateFleet } from '../../src/testing/fleet-simulation.ts'
+import { type FleetCase, type FleetResult, simulateFleet } from '../rigs/fleet-simulation.ts'
 
 const minuteMs = 60_000
 const short = { shapes: 4, warmUpMs: 6 * minuteMs, measuredMs: 2 * minuteMs }

@@ -4,8 +4,8 @@ import test from 'node:test'
 import type { LmdbStore } from '../../src/stores/lmdb/index.ts'
 import type { Entry, Store } from '../../src/stores/store.ts'
 import { type TieredStore, tieredStore } from '../../src/stores/tiered.ts'
-import { EngineRig, minuteMs, type Served } from '../../src/testing/engine-rig.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
+import { EngineRig, minuteMs, type Served } from '../rigs/engine-rig.ts'
 import { scratchDirectory, scratchStore } from '../stores/scratch.ts'
 
 interface Process {

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ChangeModelName } from '../../src/testing/change-models.ts'
-import type { PolicySpec, StalenessCase, StalenessRun } from '../../src/testing/staleness-case.ts'
-import { freeStaleness, isMeasured, isTruthInside } from '../../src/testing/staleness-report.ts'
-import { simulateStaleness } from '../../src/testing/staleness-simulation.ts'
-import { ageGroups } from '../../src/testing/staleness-tally.ts'
+import type { ChangeModelName } from '../rigs/change-models.ts'
+import type { PolicySpec, StalenessCase, StalenessRun } from '../rigs/staleness-case.ts'
+import { freeStaleness, isMeasured, isTruthInside } from '../rigs/staleness-report.ts'
+import { simulateStaleness } from '../rigs/staleness-simulation.ts'
+import { ageGroups } from '../rigs/staleness-tally.ts'
 
 const usual = { seed: 1, windowHours: 3, viewers: 1, warmUpHours: 18, measuredHours: 24 }
 const budget = 0.05

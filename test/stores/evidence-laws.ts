@@ -6,9 +6,9 @@ import { SharedEvidence } from '../../src/engine/learning/shared-evidence.ts'
 import type { Cells } from '../../src/stores/cells.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 import { seededRandom } from '../../src/testing/random.ts'
-import { learnedTerms, refetchOf } from '../../src/testing/refetches.ts'
 import type { CellLaws } from '../../src/testing/test-store.ts'
 import { Learner } from '../../src/ttl/learned/learner.ts'
+import { learnedTerms, refetchOf } from '../rigs/refetches.ts'
 
 type EvidenceLaws = Pick<CellLaws, 'name' | 'create'>
 

@@ -9,9 +9,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { RowStore } from '../../src/stores/rows/row-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
-import { MemoryRowEngine, MemoryServer } from '../../src/testing/memory-engines.ts'
 import { modelOf, paneOfFetch, unite } from '../../src/testing/pane-model.ts'
 import { keyOfShape, shapeOf } from '../../src/testing/store-laws-panes.ts'
+import { MemoryRowEngine, MemoryServer } from '../rigs/memory-engines.ts'
 
 interface FixedValue {
   readonly clock: number

@@ -7,11 +7,11 @@ import { memoryStore } from '../../src/stores/memory/index.ts'
 import { RowStore } from '../../src/stores/rows/row-store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { type TieredStore, tieredStore } from '../../src/stores/tiered.ts'
-import { storeWith } from '../../src/testing/engine-rig.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
-import { MemoryRowEngine, MemoryServer } from '../../src/testing/memory-engines.ts'
 import { paneOfFetch } from '../../src/testing/pane-model.ts'
 import { keyOfShape, shapeOf } from '../../src/testing/store-laws-panes.ts'
+import { storeWith } from '../rigs/engine-rig.ts'
+import { MemoryRowEngine, MemoryServer } from '../rigs/memory-engines.ts'
 
 const retentionMs = 86_400_000
 const noticeMs = 10_000

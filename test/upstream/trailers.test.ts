@@ -12,7 +12,7 @@ import { Backlog } from '../../src/engine/backlog.ts'
 import { Intake } from '../../src/engine/intake.ts'
 import type { Encoding } from '../../src/engine/ports.ts'
 import { HttpUpstream } from '../../src/proxy/upstream/upstream.ts'
-import { ListeningTarget } from '../../src/testing/listening-target.ts'
+import { ListeningTarget } from '../rigs/listening-target.ts'
 import { HANG_MS } from '../wait.ts'
 
 const text = JSON.stringify({ rows: Array.from({ length: 5_000 }, (_, i) => i) })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { testFamilyMember } from '../../testing/family-suite.ts'
-import { getRange } from '../../testing/range-requests.ts'
+import { testFamilyMember } from '../../../test/rigs/family-suite.ts'
+import { getRange } from '../../../test/rigs/range-requests.ts'
 import { flavour } from './flavour.ts'
 import { cortex } from './index.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
+import { oddZones, periods } from '../../../test/rigs/zones.ts'
 import { bucketAt, type Grid, startOf } from '../../core/grid.ts'
-import { oddZones, periods } from '../../testing/zones.ts'
 import type { Span } from './druid-plan.ts'
 import { gridOf } from './granularity.ts'
 

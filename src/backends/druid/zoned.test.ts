@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { oddZones } from '../../testing/zones.ts'
+import { oddZones } from '../../../test/rigs/zones.ts'
 import { dayAt, exactZone, instantAt, localAt, parsePeriod, shift, times } from './zoned.ts'
 
 const newYork = exactZone('America/New_York')!

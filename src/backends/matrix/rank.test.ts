@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { compareLabels, type LabelSet, printLabels, type Spelling } from '../../testing/matrix.ts'
+import { compareLabels, type LabelSet, printLabels, type Spelling } from '../../../test/rigs/matrix.ts'
 import { RankWriter } from './rank.ts'
 
 const writer = new RankWriter()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getRange as get } from '../../testing/range-requests.ts'
+import { getRange as get } from '../../../test/rigs/range-requests.ts'
 import type { Plan } from '../backend.ts'
 import { prometheus } from '../prometheus/index.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getRange } from '../../testing/range-requests.ts'
+import { getRange } from '../../../test/rigs/range-requests.ts'
 import { assuming } from './assumed.ts'
 import { prometheus } from './index.ts'
 

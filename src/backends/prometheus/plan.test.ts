@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { getRange as get, postRange as post } from '../../testing/range-requests.ts'
+import { getRange as get, postRange as post } from '../../../test/rigs/range-requests.ts'
 import type { Plan, WireRequest } from '../backend.ts'
 import type { PromqlBypass } from '../matrix/reasons.ts'
 import { createPlanner } from './plan.ts'

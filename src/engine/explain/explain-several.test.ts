@@ -1,9 +1,9 @@
 /** Explanations of requests with several ranges, or with parts of buckets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { minuteMs, type RigOptions } from '../../testing/engine-rig.ts'
+import { minuteMs, type RigOptions } from '../../../test/rigs/engine-rig.ts'
+import { type Range, RangesRig } from '../../../test/rigs/ranges-rig.ts'
 import { mixSeeds, pick, seededRandom, wholeNumber } from '../../testing/random.ts'
-import { type Range, RangesRig } from '../../testing/ranges-rig.ts'
 
 /** Half a minute past midnight: the open cell, number 1440, is half over. */
 async function newRig(options?: RigOptions): Promise<RangesRig> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { namesOfOthers, namesThatSayWho } from '../../testing/header-names.ts'
+import { namesOfOthers, namesThatSayWho } from '../../../test/rigs/header-names.ts'
 import { type Identity, identityOf } from './identity.ts'
 
 const of = (headers: Record<string, string>, identity: Identity = 'separate'): string =>

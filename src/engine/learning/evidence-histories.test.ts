@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { evidenceRig, forgetful, LedgerNode, leaseMs, roundMs } from '../../testing/evidence-rig.ts'
+import { evidenceRig, forgetful, LedgerNode, leaseMs, roundMs } from '../../../test/rigs/evidence-rig.ts'
 
 const histories = fc.array(
   fc.record({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EngineRig, minuteMs, type RigOptions } from '../../testing/engine-rig.ts'
-import type { AskedQuery } from '../../testing/fake-database.ts'
-import { RangesRig } from '../../testing/ranges-rig.ts'
+import { EngineRig, minuteMs, type RigOptions } from '../../../test/rigs/engine-rig.ts'
+import type { AskedQuery } from '../../../test/rigs/fake-database.ts'
+import { RangesRig } from '../../../test/rigs/ranges-rig.ts'
 import type { TtlPolicy } from '../../ttl/policy.ts'
 
 const hourMs = 60 * minuteMs

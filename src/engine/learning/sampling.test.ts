@@ -1,10 +1,10 @@
 /** Buckets of recently requested shapes are fetched twice, a given time apart. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { EngineRig, minuteMs } from '../../testing/engine-rig.ts'
+import { EngineRig, minuteMs } from '../../../test/rigs/engine-rig.ts'
+import { FakeDatabase } from '../../../test/rigs/fake-database.ts'
+import { learned, RememberingLearner } from '../../../test/rigs/learning-rig.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { FakeDatabase } from '../../testing/fake-database.ts'
-import { learned, RememberingLearner } from '../../testing/learning-rig.ts'
 import { fixed } from '../../ttl/fixed.ts'
 
 const policy = fixed(24 * 60 * minuteMs, 600_000)

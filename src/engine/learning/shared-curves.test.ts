@@ -1,11 +1,11 @@
 /** Learners of several nodes, in step through a store: their curves are those of one node that saw everything. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { learnedTerms, refetchOf } from '../../../test/rigs/refetches.ts'
 import type { Cells } from '../../stores/cells.ts'
 import { memoryCells } from '../../stores/memory/cells.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/random.ts'
-import { learnedTerms, refetchOf } from '../../testing/refetches.ts'
 import { Learner } from '../../ttl/learned/learner.ts'
 import type { StalenessSample } from '../../ttl/learned/learning.ts'
 import { evidenceRoundMs, SharedEvidence } from './shared-evidence.ts'

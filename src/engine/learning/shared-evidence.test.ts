@@ -1,8 +1,8 @@
 /** Evidence of several nodes in one store, also where nodes end, restart or cannot reach it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { evidenceRig, LedgerNode, leaseMs, roundMs } from '../../../test/rigs/evidence-rig.ts'
 import type { Cells } from '../../stores/cells.ts'
-import { evidenceRig, LedgerNode, leaseMs, roundMs } from '../../testing/evidence-rig.ts'
 
 test('every node counts the observations of all, after at most two rounds', async () => {
   const { clock, start } = evidenceRig()

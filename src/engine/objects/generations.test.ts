@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { failingCells } from '../../../test/rigs/failing-cells.ts'
 import { memoryCells } from '../../stores/memory/cells.ts'
-import { failingCells } from '../../testing/failing-cells.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { everythingSk, Generations } from './generations.ts'
 

@@ -1,6 +1,6 @@
+import { sharedRows } from '../../../test/rigs/memory-engines.ts'
 import { memoryCells } from '../../stores/memory/cells.ts'
 import { asynchronous } from '../../testing/asynchronous.ts'
-import { sharedRows } from '../../testing/memory-engines.ts'
 import { testObjects } from '../../testing/test-objects.ts'
 
 testObjects({ name: 'memory', create: ({ clock }) => ({ cells: memoryCells({ clock }) }) })

@@ -1,12 +1,12 @@
 /** The vectors of the reference for a whole cache, and its behaviour while its store fails. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sharedRows } from '../../../test/rigs/memory-engines.ts'
 import { Budget } from '../../core/budget.ts'
 import { pause } from '../../core/clock.ts'
 import { memoryCells } from '../../stores/memory/cells.ts'
 import { asynchronous } from '../../testing/asynchronous.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { sharedRows } from '../../testing/memory-engines.ts'
 import { countedRender, eventually, minute, shown, until } from '../../testing/object-rig.ts'
 import { keyOfUrl } from './http-key.ts'
 import { type ObjectCacheOptions, objectCache } from './object-cache.ts'

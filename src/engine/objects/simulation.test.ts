@@ -1,10 +1,10 @@
 /** Random histories of several nodes on one store that is slow and fails: laws for every answer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sharedRows } from '../../../test/rigs/memory-engines.ts'
 import { pause } from '../../core/clock.ts'
 import { asynchronous } from '../../testing/asynchronous.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { sharedRows } from '../../testing/memory-engines.ts'
 import { mixSeeds, pick, seededRandom, wholeNumber } from '../../testing/random.ts'
 import { objectCache } from './object-cache.ts'
 

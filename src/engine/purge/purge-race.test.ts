@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EngineRig, minuteMs, type Served, storeWith } from '../../../test/rigs/engine-rig.ts'
 import type { Mark } from '../../core/mark.ts'
 import type { Store } from '../../stores/store.ts'
-import { EngineRig, minuteMs, type Served, storeWith } from '../../testing/engine-rig.ts'
 
 const always = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY } as const
 const hour = 60 * minuteMs

@@ -1,8 +1,8 @@
 /** Shadow mode with requests for several ranges, or for parts of buckets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { minuteMs, type Served } from '../../testing/engine-rig.ts'
-import { type Range, RangesRig } from '../../testing/ranges-rig.ts'
+import { minuteMs, type Served } from '../../../test/rigs/engine-rig.ts'
+import { type Range, RangesRig } from '../../../test/rigs/ranges-rig.ts'
 
 /** Half a minute past midnight: the open cell, number 1440, is half over. */
 async function newRig(): Promise<RangesRig> {

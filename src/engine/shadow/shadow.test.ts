@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  EngineRig,
+  minuteMs,
+  type RigOptions,
+  type Served,
+  storeWith,
+} from '../../../test/rigs/engine-rig.ts'
+import { ListeningTarget } from '../../../test/rigs/listening-target.ts'
 import type { Pane } from '../../core/pane.ts'
 import { clockOf } from '../../core/pane.ts'
 import type { Found, Store } from '../../stores/store.ts'
-import { EngineRig, minuteMs, type RigOptions, type Served, storeWith } from '../../testing/engine-rig.ts'
-import { ListeningTarget } from '../../testing/listening-target.ts'
 
 /** Half a minute past midnight: the open cell is half over. Under the ladder a cell settles 11 minutes after its end. */
 async function newRig(options?: RigOptions): Promise<EngineRig> {

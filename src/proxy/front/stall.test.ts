@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { socketWith } from '../../../test/rigs/runtime-rig.ts'
 import { allOn } from '../../core/runtime.ts'
-import { socketWith } from '../../core/runtime-rig.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import type { Reply } from './exchange.ts'
 import { StallWatch } from './stall.ts'

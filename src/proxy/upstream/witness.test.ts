@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { type Panel, SegmentRig, usualSegments } from '../../../test/rigs/segment-rig.ts'
 import type { Broken } from '../../engine/ports.ts'
-import { type Panel, SegmentRig, usualSegments } from '../../testing/segment-rig.ts'
 import { fixed } from '../../ttl/fixed.ts'
 import { ladder } from '../../ttl/ladder.ts'
 import type { DatabaseOptions } from '../assembly/options.ts'

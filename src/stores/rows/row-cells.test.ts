@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MemoryCellEngine } from '../../../test/rigs/memory-engines.ts'
+import { meteredCells, noTraffic } from '../../../test/rigs/store-traffic.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { MemoryCellEngine } from '../../testing/memory-engines.ts'
-import { meteredCells, noTraffic } from '../../testing/store-traffic.ts'
 import type { CellDraft } from '../cells.ts'
 import { RowCells } from './row-cells.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MemoryCellEngine, MemoryRowEngine } from '../../../test/rigs/memory-engines.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { MemoryCellEngine, MemoryRowEngine } from '../../testing/memory-engines.ts'
 import { draftOf } from '../../testing/store-laws-cells.ts'
 import { testCells, testStore } from '../../testing/test-store.ts'
 import { RowCells } from './row-cells.ts'

@@ -1,9 +1,9 @@
 /** Panes that the main thread has decompressed are in shared memory again: a thread gets a reference, not a copy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { everything, paneOf, ReplicaRig } from '../../../test/rigs/replica-rig.ts'
 import { takeBodiesFrom } from '../../core/pane.ts'
 import { zstd } from '../../stores/memory/cold.ts'
-import { everything, paneOf, ReplicaRig } from '../../testing/replica-rig.ts'
 import { shapeOf } from '../../testing/store-laws-panes.ts'
 import { sharedMemory } from '../shared-pane.ts'
 

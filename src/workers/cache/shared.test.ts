@@ -1,9 +1,9 @@
 /** Directory and replicas: in whatever order messages arrive, no thread reads a bucket that was never written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { clocksIn, everything, paneOf, ReplicaRig } from '../../../test/rigs/replica-rig.ts'
+import { SlowPacker } from '../../../test/rigs/slow-packer.ts'
 import { pick, type Random, seededRandom, wholeNumber } from '../../testing/random.ts'
-import { clocksIn, everything, paneOf, ReplicaRig } from '../../testing/replica-rig.ts'
-import { SlowPacker } from '../../testing/slow-packer.ts'
 import { shapeOf } from '../../testing/store-laws-panes.ts'
 import type { Replica } from './replica.ts'
 
