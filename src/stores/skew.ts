@@ -8,7 +8,7 @@ import type { Pane } from '../core/pane.ts'
 import { join } from '../core/pane-join.ts'
 import type { Found } from './store.ts'
 
-/** Two nodes, each up to 5 s off. */
+/** Two nodes, each up to 5 s off. An instant further ahead gives no information about age. */
 export const maxSkewMs = 10_000
 
 /** The same buckets, with clocks of now where theirs are ahead of it by no more than the tolerance. */

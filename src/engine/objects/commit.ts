@@ -1,12 +1,12 @@
 /** Storing a version that was rendered: its body first, then META, in one step with the end of the lease. */
 import type { Clock, EpochMs } from '../../core/clock.ts'
+import { maxSkewMs } from '../../stores/skew.ts'
 import type { StoredObject } from './near-objects.ts'
 import type { ObjectLease } from './object-lease.ts'
 import {
   baseOf,
   type CommitOutcome,
   type Meta,
-  maxSkewMs,
   type ObjectRows,
   previousOf,
   type Version,

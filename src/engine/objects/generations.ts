@@ -5,9 +5,10 @@
  */
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { Cells } from '../../stores/cells.ts'
+import { maxSkewMs } from '../../stores/skew.ts'
 import { type Generation, GenerationRows } from './generation-rows.ts'
 import type { ObjectName } from './object-names.ts'
-import { maxSkewMs, type Version } from './object-rows.ts'
+import type { Version } from './object-rows.ts'
 
 export interface GenerationsOptions {
   readonly cells: Cells | undefined

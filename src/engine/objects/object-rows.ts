@@ -62,9 +62,6 @@ export const baseOf = ({ generatedAt, restoredAt }: Version): EpochMs => restore
 export const stateOf = (version: Version | undefined): string =>
   version === undefined ? '' : `${version.id} ${baseOf(version)}`
 
-/** Clocks of two nodes may differ by this. An instant further ahead gives no information about age. */
-export const maxSkewMs = 10_000
-
 export const schema = 1
 const metaKind = 'object'
 const chunkKind = 'object-body'

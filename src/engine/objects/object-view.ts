@@ -2,11 +2,12 @@
 import type { Clock } from '../../core/clock.ts'
 import type { VouchedSpan } from '../../core/witness.ts'
 import { isCollected } from '../../stores/cell-rules.ts'
+import { maxSkewMs } from '../../stores/skew.ts'
 import type { Generations } from './generations.ts'
 import type { StoredObject } from './near-objects.ts'
 import { clocksOf, type ObjectClocks, type Position, positionOf, type TermsMs } from './object-clocks.ts'
 import type { ObjectName } from './object-names.ts'
-import { baseOf, maxSkewMs, type Version } from './object-rows.ts'
+import { baseOf, type Version } from './object-rows.ts'
 import type { ObjectAnswer, ObjectDemands } from './objects.ts'
 
 export interface AskedObject {
