@@ -8,6 +8,7 @@ import type { Config } from '../config/schema.ts'
 import { storesInUse } from '../config/settings.ts'
 import { byDefault, describeSource } from '../config/source.ts'
 import { leavesOf, printConfig } from '../config/view.ts'
+import { WindowpaneError } from '../core/errors.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { kindOfStore } from '../stores/kinds.ts'
 import { causeOf } from './admin-client.ts'
@@ -101,7 +102,10 @@ async function connectAll({ config }: LoadedConfig, io: CommandIo): Promise<Conn
           const ok = verdict === 'known' || verdict === 'uncached'
           return { ...about, ok, answers: true, found, ...(remedy !== undefined && { remedy }) }
         },
-        (error: unknown) => ({ ...about, ok: false, answers: false, found: causeOf(error) }),
+        (error: unknown) => ({
+          ...{ ...about, ok: false, answers: false, found: causeOf(error) },
+          ...(error instanceof WindowpaneError && { remedy: error.remedy }),
+        }),
       )
     }),
   )

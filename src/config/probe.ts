@@ -1,8 +1,11 @@
 /** Queries the kind of a configured database, with the certificates and credentials that the configuration names. */
-import { readFile } from 'node:fs/promises'
 import type { Flavour } from '../backends/backend.ts'
 import type { ConnectedDatabase, DatabaseAnswer } from '../backends/kind.ts'
 import { type KindName, kindByPort, kindNames, kinds } from '../backends/kinds.ts'
+import { systemClock } from '../core/clock.ts'
+import { Credentials, type Unusable } from '../core/credentials.ts'
+import { WindowpaneError } from '../core/errors.ts'
+import { connectOptions, tlsFilesFor } from '../core/tls-files.ts'
 import { Pool, request } from '../core/undici.ts'
 import type { BackendConfig } from './schema.ts'
 
@@ -46,14 +49,21 @@ export async function connectTo(
   url: string,
   patienceMs = usualPatienceMs,
 ): Promise<ConnectedDatabase> {
-  const { origin, pathname } = new URL(url)
+  const parsed = new URL(url)
+  const { origin, pathname } = parsed
   const prefix = pathname.replace(/\/+$/, '')
+  const credentials = new Credentials(backend.auth, systemClock)
+  const files = tlsFilesFor(parsed, backend, systemClock)
+  files?.check()
+  if (files?.error !== undefined) throw unusable({ error: files.error })
   const pool = new Pool(origin, {
     ...{ headersTimeout: patienceMs, bodyTimeout: patienceMs, maxResponseSize },
-    connect: { timeout: patienceMs, ...(await connectOptions(backend)) },
+    connect: { timeout: patienceMs, ...connectOptions(backend, files?.material) },
   })
   const ask = async (path: string, sent: { readonly json?: string } = {}): Promise<DatabaseAnswer> => {
-    const authorization = await authorizationOf(backend.auth)
+    const found = credentials.authorization()
+    if ('error' in found) throw unusable(found)
+    const { value: authorization } = found
     const { statusCode, headers, body } = await request(pool, {
       ...{ method: 'GET', path: prefix + path },
       headers: {
@@ -71,29 +81,8 @@ export async function connectTo(
   }
 }
 
-async function connectOptions({ tls, socket }: BackendConfig): Promise<Record<string, string | Buffer>> {
-  const files = { ca: tls.ca, cert: tls.cert, key: tls.key }
-  const read = await Promise.all(
-    Object.entries(files).map(async ([name, file]) =>
-      file === undefined ? [] : [[name, await readFile(file)]],
-    ),
-  )
-  return {
-    ...Object.fromEntries(read.flat()),
-    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
-    ...(socket === undefined ? {} : { socketPath: socket }),
-  }
-}
-
-/** The Authorization header that Windowpane itself sends; files are read every time, because they change. */
-export async function authorizationOf(auth: BackendConfig['auth']): Promise<string | undefined> {
-  const { username, password, passwordFile, token, tokenFile } = auth
-  if (username !== undefined) {
-    const secret = password?.reveal() ?? (passwordFile === undefined ? '' : await firstLine(passwordFile))
-    return `Basic ${Buffer.from(`${username}:${secret}`).toString('base64')}`
-  }
-  const secret = token?.reveal() ?? (tokenFile === undefined ? undefined : await firstLine(tokenFile))
-  return secret === undefined ? undefined : `Bearer ${secret}`
-}
-
-const firstLine = async (file: string): Promise<string> => (await readFile(file, 'utf8')).split(/\r?\n/)[0]!
+/** Rejected as the proxy would: nothing is sent to a database with which it could not talk. */
+const unusable = ({ error, sentence = error }: Unusable): WindowpaneError =>
+  new WindowpaneError('WINDOWPANE_BAD_OPTION', sentence, {
+    remedy: 'Check the auth and tls of this backend.',
+  })

@@ -1,7 +1,7 @@
 /** Traces to a collector, from the configuration. */
 
 import { systemClock } from '../core/clock.ts'
-import { WatchedFile } from '../proxy/watched-file.ts'
+import { WatchedFile } from '../core/watched-file.ts'
 import { type HeadersRead, parseHeaders } from '../telemetry/headers-file.ts'
 import type { Observer } from '../telemetry/telemetry.ts'
 import { type Posted, TraceExporter } from '../telemetry/tracing-export.ts'

@@ -7,7 +7,7 @@ import { policyOf } from '../../config/policy-types.ts'
 import { connectTo } from '../../config/probe.ts'
 import type { BackendConfig, Config } from '../../config/schema.ts'
 import type { Clock } from '../../core/clock.ts'
-import { fileSentence } from '../../core/file-error.ts'
+import { WindowpaneError } from '../../core/errors.ts'
 import { type Finding, found } from '../../core/finding.ts'
 import { withoutCredentials } from '../../core/url.ts'
 import { causeOf } from '../admin-client.ts'
@@ -47,9 +47,8 @@ async function checkOne(checked: CheckedDatabase, clock: Clock): Promise<Finding
     const keys = judgement.verdict === 'known' ? keyFindings(checked, judgement.recognised.kind) : []
     return [flavour, skew, ...keys, ...(await kind.examine(subjectOf(checked), database))]
   } catch (error) {
-    const { syscall, path = '' } = error as NodeJS.ErrnoException
-    if (syscall === 'open') {
-      const sentence = `${shown} was not queried: ${fileSentence(path, error)}.`
+    if (error instanceof WindowpaneError) {
+      const sentence = `${shown} was not queried: ${error.message}.`
       return [about.fail(sentence, `Check backends.${name}.tls and backends.${name}.auth.`)]
     }
     const remedy = `Check backends.${name}.url, the network and TLS.`

@@ -2,7 +2,7 @@
 import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { Clock } from '../../core/clock.ts'
 import { WindowpaneError } from '../../core/errors.ts'
-import { TlsFiles } from '../tls-files.ts'
+import { TlsFiles } from '../../core/tls-files.ts'
 
 export interface ListenerTlsOptions {
   /** Certificate chain and private key, PEM. */

@@ -1,19 +1,13 @@
 /** One URL of a database: its connections, its certificates, its health. */
 import type { Dispatcher } from 'undici'
+import { authorizationOf } from '../../core/credentials.ts'
 import { isLoopback } from '../../core/socket-address.ts'
+import { connectOptions, type TlsFiles, tlsFilesFor } from '../../core/tls-files.ts'
 import { Pool } from '../../core/undici.ts'
 import { withoutCredentials } from '../../core/url.ts'
-import { TlsFiles, type TlsPaths } from '../tls-files.ts'
-import { authorizationOf } from './credentials.ts'
 import { messageOf } from './errors.ts'
 import { Health, type HealthState } from './health.ts'
 import type { UpstreamOptions } from './upstream.ts'
-
-/** There is no way to leave certificates unverified, and there will be none. */
-export interface UpstreamTls extends TlsPaths {
-  /** The name the certificate must have, if not that of the URL. */
-  readonly serverName?: string | undefined
-}
 
 export interface EndpointOptions extends Pick<UpstreamOptions, 'clock' | 'connections' | 'tls' | 'socket'> {
   readonly url: URL
@@ -51,10 +45,7 @@ export class Endpoint {
     this.name = options.socket ?? options.url.host
     this.authorization = authorizationOf(options.url)
     this.#prefix = options.url.pathname.replace(/\/+$/, '')
-    const { ca, cert, key } = options.tls ?? {}
-    const hasFiles = ca !== undefined || cert !== undefined || key !== undefined
-    if (hasFiles && options.url.protocol === 'https:')
-      this.#tls = new TlsFiles({ ca, cert, key }, options.clock)
+    this.#tls = tlsFilesFor(options.url, options, options.clock)
   }
 
   /** Compressing costs the database more than loopback saves. */
@@ -111,8 +102,7 @@ export class Endpoint {
   }
 
   #newPool(): Pool {
-    const { url, connections, socket, tls } = this.#options
-    const context = this.#tls?.material?.context
+    const { url, connections } = this.#options
     return new Pool(url.origin, {
       connections,
       // Deadlines are ours, on the clock.
@@ -120,14 +110,7 @@ export class Endpoint {
       bodyTimeout: 0,
       // Header lists are read as they come over HTTP/1.
       allowH2: false,
-      connect: {
-        timeout: connectTimeoutMs,
-        // Explicit, because the environment (NODE_TLS_REJECT_UNAUTHORIZED) could override the default.
-        rejectUnauthorized: true,
-        ...(socket !== undefined && { socketPath: socket }),
-        ...(context !== undefined && { secureContext: context }),
-        ...(tls?.serverName !== undefined && { servername: tls.serverName }),
-      },
+      connect: { timeout: connectTimeoutMs, ...connectOptions(this.#options, this.#tls?.material) },
     })
   }
 }

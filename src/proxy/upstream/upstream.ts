@@ -2,14 +2,15 @@
 import { Readable } from 'node:stream'
 import type { HeaderList, WireRequest } from '../../backends/backend.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
+import { type AuthOptions, Credentials } from '../../core/credentials.ts'
 import { headerOf } from '../../core/headers.ts'
+import type { TlsServer } from '../../core/tls-files.ts'
 import { conditionalHeaders, endToEnd } from '../../engine/http/headers.ts'
 import type { Encoding, ResponseHandler, Upstream, UpstreamCall } from '../../engine/ports.ts'
 import type { QueueFigures } from '../../telemetry/quota-families.ts'
 import { RequestAttempts, type UpstreamRequest } from './attempts.ts'
 import { Endpoints } from './choice.ts'
-import { type AuthOptions, Credentials } from './credentials.ts'
-import { Endpoint, type UpstreamState, type UpstreamTls } from './endpoint.ts'
+import { Endpoint, type UpstreamState } from './endpoint.ts'
 import { Pace } from './pace.ts'
 import { ResponseReader } from './response.ts'
 import { type Concurrency, Slot, type SlotKind, Slots } from './slots.ts'
@@ -20,7 +21,7 @@ export interface HealthCheckOptions {
   readonly intervalMs: number
 }
 
-export interface UpstreamOptions {
+export interface UpstreamOptions extends TlsServer {
   readonly clock: Clock
   /** One URL, or those of several equal databases; the path goes before that of every request. */
   readonly url: URL | readonly URL[]
@@ -28,10 +29,7 @@ export interface UpstreamOptions {
   readonly connections: number
   /** A database that sends nothing for this long has failed. */
   readonly idleTimeoutMs: number
-  readonly tls?: UpstreamTls | undefined
   readonly auth?: AuthOptions | undefined
-  /** A unix socket to connect to instead of the host of the URL. */
-  readonly socket?: string | undefined
   /** Finds out which URLs are down and which are back without risking a client's request. */
   readonly probe?: HealthCheckOptions | undefined
   /** The name of this proxy in Via. */

@@ -1,8 +1,10 @@
 /** A file that may be replaced at any moment: its bytes are kept for as long as it looks the same. */
 import { readFileSync, statSync } from 'node:fs'
-import type { Clock } from '../core/clock.ts'
+import type { Clock } from './clock.ts'
+import { fileSentence } from './file-error.ts'
 
-export type FileRead = { readonly bytes: Buffer } | { readonly error: string }
+/** `sentence`: the same, as commands say it. */
+export type FileRead = { readonly bytes: Buffer } | { readonly error: string; readonly sentence: string }
 
 /** Two writes within one tick of the file system's clock look the same: a file as young as this is read again. */
 const youngMs = 2_000
@@ -30,7 +32,7 @@ export class WatchedFile {
       return this.#remember({ bytes: readFileSync(this.path) })
     } catch (error) {
       this.#mark = ''
-      return this.#remember({ error: `${this.path} cannot be read: ${codeOf(error)}` })
+      return this.#remember(unreadable(this.path, error))
     }
   }
 
@@ -44,6 +46,11 @@ function isSame(a: FileRead, b: FileRead): boolean {
   if ('error' in a || 'error' in b) return 'error' in a && 'error' in b && a.error === b.error
   return a.bytes.equals(b.bytes)
 }
+
+const unreadable = (path: string, error: unknown): FileRead => ({
+  error: `${path} cannot be read: ${codeOf(error)}`,
+  sentence: fileSentence(path, error),
+})
 
 function codeOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code

@@ -4,13 +4,35 @@
  */
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import type { Clock } from '../core/clock.ts'
+import type { Clock } from './clock.ts'
 import { WatchedFile } from './watched-file.ts'
 
 export interface TlsPaths {
   readonly ca?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined
+}
+
+/** A server that connections are made to. There is no way to leave its certificate unverified, and there will be none. */
+export interface TlsServer {
+  readonly tls?: (TlsPaths & { readonly serverName?: string | undefined }) | undefined
+  /** A unix socket to connect to instead of the host of the URL. */
+  readonly socket?: string | undefined
+}
+
+/** How undici connects to it, with the certificates that are in force. */
+export const connectOptions = ({ tls, socket }: TlsServer, material: TlsMaterial | undefined) => ({
+  // Explicit, because the environment (NODE_TLS_REJECT_UNAUTHORIZED) could override the default.
+  rejectUnauthorized: true,
+  ...(socket !== undefined && { socketPath: socket }),
+  ...(material !== undefined && { secureContext: material.context }),
+  ...(tls?.serverName !== undefined && { servername: tls.serverName }),
+})
+
+/** Undefined where a connection to this URL needs no files. */
+export function tlsFilesFor({ protocol }: URL, { tls = {} }: TlsServer, clock: Clock): TlsFiles | undefined {
+  const hasFiles = names.some((name) => tls[name] !== undefined)
+  return hasFiles && protocol === 'https:' ? new TlsFiles(tls, clock) : undefined
 }
 
 export interface Pem {

@@ -1,8 +1,8 @@
-/** How Windowpane itself logs in to a database. Files are looked at on every use, because tokens are rotated. */
-import type { Clock } from '../../core/clock.ts'
-import type { Hidden } from '../../core/secrets.ts'
-import { percentDecoded } from '../../core/url.ts'
-import { WatchedFile } from '../watched-file.ts'
+/** Secrets in files, and how Windowpane itself logs in to a database with them. Files are looked at on every use, because tokens are rotated. */
+import type { Clock } from './clock.ts'
+import type { Hidden } from './secrets.ts'
+import { percentDecoded } from './url.ts'
+import { type FileRead, WatchedFile } from './watched-file.ts'
 
 /** Basic where there is a user, bearer otherwise. */
 export interface AuthOptions {
@@ -16,7 +16,13 @@ export interface AuthOptions {
 }
 
 /** The value of an Authorization header, nothing to send, or why there is none although there should be. */
-export type Authorization = { readonly value: string | undefined } | { readonly error: string }
+export type Authorization = { readonly value: string | undefined } | Unusable
+
+/** `sentence`: where the file cannot be read, the same as commands say it. */
+export interface Unusable {
+  readonly error: string
+  readonly sentence?: string
+}
 
 /** While a file is being replaced it may be missing or empty: its last content holds for this long. */
 const graceMs = 5_000
@@ -50,7 +56,7 @@ export class Credentials {
     if (this.#file === undefined) return this.#fixed ?? nothing
     const read = this.#file.read()
     if ('bytes' in read && read.bytes === this.#bytes && this.#good !== undefined) return this.#good
-    const found = 'error' in read ? read : this.#parse(read.bytes, this.#file.path)
+    const found = this.#parse(read, this.#file.path)
     if ('error' in found) return this.#fallback(found)
     this.#bytes = 'bytes' in read ? read.bytes : undefined
     this.#good = found
@@ -58,17 +64,17 @@ export class Credentials {
     return found
   }
 
-  #fallback(found: Authorization): Authorization {
+  #fallback(found: Unusable): Authorization {
     this.#bytes = undefined
     const now = this.#clock.elapsed()
     this.#badSince ??= now
     return this.#good !== undefined && now - this.#badSince < graceMs ? this.#good : found
   }
 
-  #parse(bytes: Buffer, path: string): Authorization {
-    const line = bytes.toString('utf8').split(/\r?\n/)[0]!
-    if (line === '') return { error: `${path} is empty` }
-    const header = this.#header(line)
+  #parse(read: FileRead, path: string): Authorization {
+    const found = secretIn(read, path)
+    if ('error' in found) return found
+    const header = this.#header(found.secret)
     return 'error' in header ? { error: `${path}: ${header.error}` } : header
   }
 
@@ -80,6 +86,16 @@ export class Credentials {
     if (!/^[\x21-\x7e]+$/.test(token)) return { error: 'the token has characters that a header cannot carry' }
     return { value: `Bearer ${token}` }
   }
+}
+
+/** The first line that is not empty. Blanks are a part of it: passwords may begin or end with them. */
+function secretIn(read: FileRead, path: string): { readonly secret: string } | Unusable {
+  if ('error' in read) return read
+  const secret = read.bytes
+    .toString('utf8')
+    .split(/\r?\n/)
+    .find((line) => line !== '')
+  return secret === undefined ? { error: `${path} is empty` } : { secret }
 }
 
 export function authorizationOf({ username, password }: URL): string | undefined {
