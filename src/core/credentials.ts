@@ -2,7 +2,7 @@
 import type { Clock } from './clock.ts'
 import type { Hidden } from './secrets.ts'
 import { percentDecoded } from './url.ts'
-import { type FileRead, WatchedFile } from './watched-file.ts'
+import { type FileRead, readWhole, WatchedFile } from './watched-file.ts'
 
 /** Basic where there is a user, bearer otherwise. */
 export interface AuthOptions {
@@ -87,6 +87,10 @@ export class Credentials {
     return { value: `Bearer ${token}` }
   }
 }
+
+/** The secret in a file as it is now. */
+export const readSecret = (path: string): { readonly secret: string } | Unusable =>
+  secretIn(readWhole(path), path)
 
 /** The first line that is not empty. Blanks are a part of it: passwords may begin or end with them. */
 function secretIn(read: FileRead, path: string): { readonly secret: string } | Unusable {

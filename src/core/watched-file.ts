@@ -47,6 +47,15 @@ function isSame(a: FileRead, b: FileRead): boolean {
   return a.bytes.equals(b.bytes)
 }
 
+/** For a file that is read once. Never throws. */
+export function readWhole(path: string): FileRead {
+  try {
+    return { bytes: readFileSync(path) }
+  } catch (error) {
+    return unreadable(path, error)
+  }
+}
+
 const unreadable = (path: string, error: unknown): FileRead => ({
   error: `${path} cannot be read: ${codeOf(error)}`,
   sentence: fileSentence(path, error),

@@ -1,7 +1,8 @@
 /** Passwords and certificates of stores on a server. Files are read again whenever a connection is made. */
-import { readFileSync } from 'node:fs'
-import { fileSentence } from '../core/file-error.ts'
+import { systemClock } from '../core/clock.ts'
+import { readSecret } from '../core/credentials.ts'
 import type { Hidden } from '../core/secrets.ts'
+import { type Pem, TlsFiles, type TlsPaths } from '../core/tls-files.ts'
 import type { Refused } from './kind.ts'
 
 export interface Login {
@@ -16,50 +17,39 @@ export interface LoginConfig {
 }
 
 /** An unreadable file is a value, not an exception: operators see it. */
-export function readLogin({ username, password: hidden, passwordFile }: LoginConfig): Login | Refused {
-  try {
-    const password = hidden?.reveal() ?? (passwordFile === undefined ? undefined : firstLine(passwordFile))
-    return { ...(username !== undefined && { username }), ...(password !== undefined && { password }) }
-  } catch (error) {
-    return unreadable('password', error)
-  }
+export function readLogin({ username, password, passwordFile }: LoginConfig): Login | Refused {
+  const own = password !== undefined ? { secret: password.reveal() } : undefined
+  const read = own ?? (passwordFile !== undefined ? readSecret(passwordFile) : undefined)
+  if (read !== undefined && 'error' in read) return unusable('password', read.error)
+  return { ...(username !== undefined && { username }), ...(read && { password: read.secret }) }
 }
 
-const firstLine = (file: string): string => readFileSync(file, 'utf8').split(/\r?\n/, 1)[0]!
-
-export interface TlsSecrets {
-  readonly ca?: Buffer
-  readonly cert?: Buffer
-  readonly key?: Buffer
+export interface TlsSecrets extends Pem {
+  /** Explicit, as the environment (NODE_TLS_REJECT_UNAUTHORIZED) could turn it off. */
+  readonly rejectUnauthorized: true
   readonly servername?: string
 }
 
-export interface TlsConfig {
+export interface TlsConfig extends TlsPaths {
   readonly tls: boolean
-  readonly ca?: string | undefined
-  readonly cert?: string | undefined
-  readonly key?: string | undefined
   readonly serverName?: string | undefined
 }
 
 /** Undefined without encryption. */
-export function readTls({ tls, ca, cert, key, serverName }: TlsConfig): TlsSecrets | undefined | Refused {
+export function readTls({ tls, serverName, ...paths }: TlsConfig): TlsSecrets | undefined | Refused {
   if (!tls) return undefined
-  try {
-    return {
-      ...(ca !== undefined && { ca: readFileSync(ca) }),
-      ...(cert !== undefined && { cert: readFileSync(cert) }),
-      ...(key !== undefined && { key: readFileSync(key) }),
-      ...(serverName !== undefined && { servername: serverName }),
-    }
-  } catch (error) {
-    return unreadable('certificate', error)
+  const files = new TlsFiles(paths, systemClock)
+  files.check()
+  if (files.error !== undefined) return unusable('certificate', files.error)
+  return {
+    rejectUnauthorized: true,
+    ...files.material?.pem,
+    ...(serverName !== undefined && { servername: serverName }),
   }
 }
 
-const unreadable = (what: string, error: unknown): Refused => ({
+const unusable = (what: string, why: string): Refused => ({
   refused: 'unreadable_file',
-  detail: `the file of a ${what} cannot be read: ${fileSentence((error as NodeJS.ErrnoException).path ?? 'it', error)}`,
-  remedy: 'name a file that this user can read',
-  cause: error,
+  detail: `the file of a ${what} cannot be used: ${why}`,
+  remedy: `name a file that this user can read, and that has a ${what}`,
 })

@@ -53,7 +53,7 @@ function clientOptions(config: CassandraConfig, given: Given): Record<string, un
   return {
     contactPoints: config.hosts.split(','),
     ...(username !== undefined && { credentials: { username, password } }),
-    ...(given.tls && { sslOptions: { rejectUnauthorized: true, ...given.tls } }),
+    ...(given.tls && { sslOptions: given.tls }),
     encoding: { useBigIntAsLong: true },
     socketOptions: { connectTimeout: connectTimeoutMs, readTimeout: given.timeoutMs },
     policies: {
