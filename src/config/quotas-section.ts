@@ -1,6 +1,7 @@
 /** The sections `quotas` and `backends.*.concurrency`: how many queries each client may cause. */
 import type { Limit } from '../limits/limit.ts'
 import { problemOf } from '../limits/token-bucket.ts'
+import { limitName } from '../stores/cells.ts'
 import { kindOfStore } from '../stores/kinds.ts'
 import {
   type Check,
@@ -30,7 +31,7 @@ const limit = section(
       textual({
         label: 'name of a limit',
         expected: 'the name of a limit, such as requests, cost or points',
-        pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,63}$',
+        pattern: limitName.source,
       }),
       '`requests`: one token per request; `cost`: one token per second of the time range that is fetched from the database; `points`: one token per series and bucket that is fetched. Other names are for programs that use the same rows',
     ),

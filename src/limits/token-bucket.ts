@@ -3,12 +3,8 @@
  * each millisecond credits `creditPerMs` of them. No credit has a remainder, so that no rounding can add up.
  */
 import { WindowpaneError } from '../core/errors.ts'
-import type { BucketLimit } from '../stores/cells.ts'
+import { type BucketLimit, limitName, maxLimits } from '../stores/cells.ts'
 import type { Limit } from './limit.ts'
-
-/** More limits than this do not fit into one row. */
-const maxLimits = 16
-const namePattern = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
 
 /** Whole milliseconds in which `refillAmount` tokens are credited. */
 const periodMs = ({ refillPeriodSeconds }: Limit): number => refillPeriodSeconds * 1000
@@ -61,7 +57,7 @@ export const limitFigures = ['capacity', 'refillAmount', 'refillPeriodSeconds'] 
 
 function problemOfLimit(limit: Limit): string | undefined {
   const name = JSON.stringify(limit.name)
-  if (typeof limit.name !== 'string' || !namePattern.test(limit.name))
+  if (typeof limit.name !== 'string' || !limitName.test(limit.name))
     return `The limit name ${name} is not a letter followed by at most 63 letters, digits, "_", "." and "-".`
   const bad = limitFigures.find((figure) => !(Number.isSafeInteger(limit[figure]) && limit[figure] > 0))
   if (bad !== undefined) return `${bad} of the limit ${name} is ${limit[bad]}, not a whole number above 0.`

@@ -6,24 +6,24 @@
 import { noBytes } from '../core/bytes.ts'
 import type { EpochMs } from '../core/clock.ts'
 import { type Rows, refusalOfId } from './cell-rules.ts'
-import type {
-  BucketLevel,
-  BucketLimit,
-  Cell,
-  CellId,
-  CellRefusal,
-  EpochSeconds,
-  LimitCost,
-  Take,
-  TakeOutcome,
-  TokenAdjust,
-  TokenTake,
+import {
+  type BucketLevel,
+  type BucketLimit,
+  type Cell,
+  type CellId,
+  type CellRefusal,
+  type EpochSeconds,
+  type LimitCost,
+  limitName,
+  maxLimits,
+  type Take,
+  type TakeOutcome,
+  type TokenAdjust,
+  type TokenTake,
 } from './cells.ts'
 
 const bucketKind = 'bucket'
 const bucketSchema = 2
-const maxLimits = 16
-const namePattern = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
 
 export function takeFrom(rows: Rows, id: CellId, take: Take): TakeOutcome {
   const reason = refusalOfId(id) ?? refusalOfTake(take)
@@ -214,5 +214,5 @@ function isUsable(limit: BucketLimit & LimitCost): boolean {
   const { capacity, unitsPerToken, creditPerMs, cost } = limit
   const areWhole = isPositive(capacity) && isPositive(unitsPerToken) && isPositive(creditPerMs)
   const isCost = Number.isSafeInteger(cost) && cost >= 0
-  return areWhole && isCost && Number.isSafeInteger(fullLevel(limit)) && namePattern.test(limit.name)
+  return areWhole && isCost && Number.isSafeInteger(fullLevel(limit)) && limitName.test(limit.name)
 }

@@ -53,12 +53,16 @@ export interface Cell extends CellDraft {
   readonly levels?: readonly BucketLevel[]
 }
 
+/** How many limits fit into one row, and how they are named. */
+export const maxLimits = 16
+export const limitName = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
+
 /**
  * One limit of a token bucket. Whole numbers above 0. A token is `unitsPerToken` units and each millisecond credits
  * `creditPerMs` of them, so that no credit has a remainder. `capacity * unitsPerToken` must be a safe integer.
  */
 export interface BucketLimit {
-  /** A letter, then letters, digits, `_`, `.` and `-`: at most 64 characters. */
+  /** Matches `limitName`. */
   readonly name: string
   /** Tokens. */
   readonly capacity: number
@@ -120,7 +124,7 @@ export interface LimitCost {
  */
 export interface TokenTake {
   readonly kind: 'take' | 'peek'
-  /** At least one and at most 16, of different names. No cost is below 0. */
+  /** At least one and at most `maxLimits`, of different names. No cost is below 0. */
   readonly limits: readonly (BucketLimit & LimitCost)[]
   /** The row is kept at least this long, and at least until it would be full again. */
   readonly keepMs: number | 'forever'
