@@ -1,9 +1,8 @@
 /** Finds the admin listener of a running proxy and sends it requests. */
-import { readFile } from 'node:fs/promises'
 import { usualAdminAddress } from '../config/checks.ts'
 import type { LoadedConfig, RefusedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import { fileSentence } from '../core/file-error.ts'
+import { readSecret } from '../core/credentials.ts'
 import { jsonIn } from '../core/json-object.ts'
 import { socketPathOf } from '../core/socket-address.ts'
 import { failureText } from '../core/text.ts'
@@ -102,7 +101,7 @@ export async function adminOf(
   io: CommandIo,
 ): Promise<AdminClient> {
   const url = urlOf(nameOf(given, io), config)
-  return { url, token: await tokenOf(given.flag('token-file'), config, io), io }
+  return { url, token: tokenOf(given.flag('token-file'), config, io), io }
 }
 
 const nameOf = (given: Given, { env }: CommandIo): string | undefined =>
@@ -141,21 +140,19 @@ function urlOf(named: string | undefined, config: Config['admin'] | undefined): 
 const fromHere = (address: string): string =>
   address.replace(/^(?:0\.0\.0\.0|\*)?(?=:\d+$)/, '127.0.0.1').replace(/^\[::\](?=:)/, '[::1]')
 
-async function tokenOf(
+function tokenOf(
   named: string | undefined,
   config: Config['admin'] | undefined,
   { env }: CommandIo,
-): Promise<string | undefined> {
+): string | undefined {
   const given = config?.token?.reveal() ?? env['WINDOWPANE_ADMIN_TOKEN']
   if (named === undefined && given) return given
   const file = named ?? config?.tokenFile ?? env['WINDOWPANE_ADMIN_TOKEN_FILE']
   if (!file) return undefined
-  try {
-    return (await readFile(file, 'utf8')).trim()
-  } catch (error) {
-    const sentence = `the token cannot be read: ${fileSentence(file, error)}`
-    throw new Failure(exitCode.misused, sentence, 'Name a file that can be read with --token-file.')
-  }
+  const read = readSecret(file)
+  if (!('error' in read)) return read.secret.trim()
+  const sentence = `the token cannot be read: ${read.sentence ?? read.error}`
+  throw new Failure(exitCode.misused, sentence, 'Name a file that can be read with --token-file.')
 }
 
 interface AdminFetch extends Pick<AdminRequest, 'method' | 'body'> {

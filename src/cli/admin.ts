@@ -1,10 +1,10 @@
 /** The admin listener of a running proxy, from its configuration. */
-import { readFileSync } from 'node:fs'
 import { type KindName, kinds } from '../backends/kinds.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { leavesOf } from '../config/view.ts'
 import { systemClock } from '../core/clock.ts'
+import { readSecret } from '../core/credentials.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { iso } from '../core/text.ts'
 import { type Admin, startAdmin } from '../proxy/admin/admin.ts'
@@ -104,12 +104,8 @@ function troubleOf(address: string, { message, cause }: WindowpaneError): string
 /** An empty text rejects every request: a token that cannot be read must not open the listener. */
 function tokenOf({ token, tokenFile }: Config['admin']): string | undefined {
   if (token !== undefined) return token.reveal()
-  if (tokenFile === undefined) return undefined
-  try {
-    return readFileSync(tokenFile, 'utf8').trim()
-  } catch {
-    return ''
-  }
+  const read = tokenFile === undefined ? undefined : readSecret(tokenFile)
+  return read && ('error' in read ? '' : read.secret.trim())
 }
 
 /** One that is not known is passed through: that is ready, too. */

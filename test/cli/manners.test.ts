@@ -135,6 +135,10 @@ test('the admin listener is found by flag, environment and configuration, and th
   const unread = await runToEnd(t, [...mode, '--admin', listen, '--token-file', join(place, 'none')])
   assert.equal(unread.code, 2)
   assert.match(unread.err, /the token cannot be read: there is no file \S+none\n/)
+  await writeFile(tokenFile, '\r\n')
+  const empty = await runToEnd(t, [...mode, '--admin', listen, '--token-file', tokenFile])
+  assert.equal(empty.code, 2)
+  assert.match(empty.err, /the token cannot be read: \S+token is empty\nName a file/)
   await writeFile(config, 'backends: { main: { url: "http://a" } }\nadmin: { listen: "127.0.0.1:0" }\n')
   assert.match(
     (await runToEnd(t, [...mode, '--config', config])).err,
