@@ -3,10 +3,11 @@ import type { Flavour } from '../backends/backend.ts'
 import type { ConnectedDatabase, DatabaseAnswer } from '../backends/kind.ts'
 import { type KindName, kindByPort, kindNames, kinds } from '../backends/kinds.ts'
 import { systemClock } from '../core/clock.ts'
-import { Credentials, type Unusable } from '../core/credentials.ts'
+import { Credentials } from '../core/credentials.ts'
 import { WindowpaneError } from '../core/errors.ts'
 import { connectOptions, tlsFilesFor } from '../core/tls-files.ts'
 import { Pool, request } from '../core/undici.ts'
+import type { Unusable } from '../core/watched-file.ts'
 import type { BackendConfig } from './schema.ts'
 
 const usualPatienceMs = 5_000

@@ -1,8 +1,8 @@
-/** Secrets in files, and how Windowpane itself logs in to a database with them. Files are looked at on every use, because tokens are rotated. */
+/** Secrets in files, and how Windowpane logs in with them. Files are looked at on every use: tokens are rotated. */
 import type { Clock } from './clock.ts'
 import type { Hidden } from './secrets.ts'
 import { percentDecoded } from './url.ts'
-import { type FileRead, readWhole, WatchedFile } from './watched-file.ts'
+import { type FileRead, readWhole, type Unusable, WatchedFile } from './watched-file.ts'
 
 /** Basic where there is a user, bearer otherwise. */
 export interface AuthOptions {
@@ -17,12 +17,6 @@ export interface AuthOptions {
 
 /** The value of an Authorization header, nothing to send, or why there is none although there should be. */
 export type Authorization = { readonly value: string | undefined } | Unusable
-
-/** `sentence`: where the file cannot be read, the same as commands say it. */
-export interface Unusable {
-  readonly error: string
-  readonly sentence?: string
-}
 
 /** While a file is being replaced it may be missing or empty: its last content holds for this long. */
 const graceMs = 5_000
@@ -95,10 +89,7 @@ export const readSecret = (path: string): { readonly secret: string } | Unusable
 /** The first line that is not empty. Blanks are a part of it: passwords may begin or end with them. */
 function secretIn(read: FileRead, path: string): { readonly secret: string } | Unusable {
   if ('error' in read) return read
-  const secret = read.bytes
-    .toString('utf8')
-    .split(/\r?\n/)
-    .find((line) => line !== '')
+  const secret = read.bytes.toString().split(/\r?\n/).find(Boolean)
   return secret === undefined ? { error: `${path} is empty` } : { secret }
 }
 

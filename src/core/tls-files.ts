@@ -7,11 +7,11 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Clock } from './clock.ts'
 import { WatchedFile } from './watched-file.ts'
 
-export interface TlsPaths {
-  readonly ca?: string | undefined
-  readonly cert?: string | undefined
-  readonly key?: string | undefined
-}
+const names = ['ca', 'cert', 'key'] as const
+type Named<T> = { readonly [name in (typeof names)[number]]?: T | undefined }
+
+export type TlsPaths = Named<string>
+export type Pem = Named<Buffer>
 
 /** A server that connections are made to. There is no way to leave its certificate unverified, and there will be none. */
 export interface TlsServer {
@@ -35,18 +35,10 @@ export function tlsFilesFor({ protocol }: URL, { tls = {} }: TlsServer, clock: C
   return hasFiles && protocol === 'https:' ? new TlsFiles(tls, clock) : undefined
 }
 
-export interface Pem {
-  readonly ca?: Buffer
-  readonly cert?: Buffer
-  readonly key?: Buffer
-}
-
 export interface TlsMaterial {
   readonly pem: Pem
   readonly context: SecureContext
 }
-
-const names = ['ca', 'cert', 'key'] as const
 
 export class TlsFiles {
   readonly #files: readonly (readonly [keyof Pem, WatchedFile])[]

@@ -3,8 +3,13 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Clock } from './clock.ts'
 import { fileSentence } from './file-error.ts'
 
-/** `sentence`: the same, as commands say it. */
-export type FileRead = { readonly bytes: Buffer } | { readonly error: string; readonly sentence: string }
+export type FileRead = { readonly bytes: Buffer } | Unusable
+
+/** `sentence`: where the file cannot be read, the same as commands say it. */
+export interface Unusable {
+  readonly error: string
+  readonly sentence?: string
+}
 
 /** Two writes within one tick of the file system's clock look the same: a file as young as this is read again. */
 const youngMs = 2_000

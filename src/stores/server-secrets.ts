@@ -1,7 +1,6 @@
 /** Passwords and certificates of stores on a server. Files are read again whenever a connection is made. */
 import { systemClock } from '../core/clock.ts'
-import { readSecret } from '../core/credentials.ts'
-import type { Hidden } from '../core/secrets.ts'
+import { type AuthOptions, readSecret } from '../core/credentials.ts'
 import { type Pem, TlsFiles, type TlsPaths } from '../core/tls-files.ts'
 import type { Refused } from './kind.ts'
 
@@ -10,11 +9,7 @@ export interface Login {
   readonly password?: string
 }
 
-export interface LoginConfig {
-  readonly username?: string | undefined
-  readonly password?: Hidden | undefined
-  readonly passwordFile?: string | undefined
-}
+export type LoginConfig = Pick<AuthOptions, 'username' | 'password' | 'passwordFile'>
 
 /** An unreadable file is a value, not an exception: operators see it. */
 export function readLogin({ username, password, passwordFile }: LoginConfig): Login | Refused {

@@ -43,6 +43,7 @@ const empty = /secret is empty(?:$|\))/
 const files: [string, 'tokenFile' | 'passwordFile', string, string | RegExp][] = [
   ['a token with blanks and CRLF behind it', 'tokenFile', 'secret \r\n', ' Bearer secret'],
   ['a token with blanks around it', 'tokenFile', '  secret\t\nnot this\n', ' Bearer secret'],
+  ['a token behind an empty line', 'tokenFile', '\r\nsecret\n', ' Bearer secret'],
   ['a token with a control character', 'tokenFile', 'sec\u0001ret\n', noToken],
   ['a token in another script', 'tokenFile', 'sécret\n', noToken],
   ['an empty file of a token', 'tokenFile', '', empty],
