@@ -210,10 +210,15 @@ class Tiered implements TieredStore {
   async *#listFar(): AsyncIterable<readonly [Key, ShapeRecord]> {
     const shapes = this.#farStore.shapes()
     const steps = Symbol.asyncIterator in shapes ? shapes[Symbol.asyncIterator]() : shapes[Symbol.iterator]()
-    for (;;) {
-      const step = await inTime(steps.next(), this.#clock, listingTimeoutMs)
-      if (step.done === true) return
-      yield step.value
+    try {
+      for (;;) {
+        const step = await inTime(steps.next(), this.#clock, listingTimeoutMs)
+        if (step.done === true) return
+        yield step.value
+      }
+    } finally {
+      // Not awaited: it may end only after a step that was too late.
+      void Promise.resolve(steps.return?.()).catch(() => {})
     }
   }
 

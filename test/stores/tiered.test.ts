@@ -482,6 +482,30 @@ test('shapes of both are listed once', async () => {
   assert.deepEqual(keys.sort(), [1, 2, 3].map(keyNumber).sort())
 })
 
+for (const reason of ['its reader stops', 'a page of it takes too long'])
+  test(`a listing of the far store ends when ${reason}`, async () => {
+    const { clock, far, store } = rig()
+    const page = Promise.withResolvers<void>()
+    let isOver = false
+    far.shapes = async function* () {
+      try {
+        yield [keyNumber(1), entryOf(1, hour, 0).shape]
+        await page.promise
+        yield [keyNumber(2), entryOf(2, hour, 0).shape]
+      } finally {
+        isOver = true
+      }
+    }
+    const listing = (async () => {
+      for await (const _ of store.shapes()) if (reason === 'its reader stops') break
+    })()
+    await clock.advance(10_000)
+    await listing
+    page.resolve()
+    await clock.advance(0)
+    assert.ok(isOver)
+  })
+
 test('shapes go to the far store once, however many others are in use', async () => {
   const { clock, far, store } = rig()
   const shapes = 11_000
