@@ -121,8 +121,6 @@ export class MemoryCellEngine implements CellEngine {
     this.#rows.set(pk, rows)
     return true
   }
-
-  async close(): Promise<void> {}
 }
 
 /** Stores of nodes that share their rows, as those of an engine behind a network do; one for each node, on its own clock. */

@@ -64,7 +64,6 @@ export function meteredCells(engine: CellEngine, traffic: StoreTraffic, carry: C
       if (!isDone) traffic.cellConflicts++
       return isDone
     },
-    close: () => engine.close(),
   }
 }
 

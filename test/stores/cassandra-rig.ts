@@ -93,6 +93,5 @@ function withOwnPartitions(engine: CellEngine, prefix: string): CellEngine {
     load: (pk, sks) => engine.load(prefix + pk, sks),
     list: (pk) => engine.list(prefix + pk),
     commit: (pk, changes) => engine.commit(prefix + pk, changes),
-    close: () => engine.close(),
   }
 }

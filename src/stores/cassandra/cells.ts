@@ -65,8 +65,6 @@ export class CassandraCells implements CellEngine {
     return result.wasApplied()
   }
 
-  async close(): Promise<void> {}
-
   async #select(statement: Statement): Promise<(readonly [string, Cell])[]> {
     const cells: (readonly [string, Cell])[] = []
     for await (const rows of pagesOf(this.#options.session, statement, this.#reading))

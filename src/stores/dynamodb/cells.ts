@@ -57,8 +57,6 @@ export class DynamoDbCells implements CellEngine {
   }
 
   /** The client is closed with the rows. */
-  async close(): Promise<void> {}
-
   #keyOf(pk: string, sk: string): Item {
     return { pk: { S: this.#prefix + pk }, sk: { S: sk } }
   }

@@ -62,8 +62,6 @@ export class RedisCells implements CellEngine {
   }
 
   /** The connection is closed with the rows. */
-  async close(): Promise<void> {}
-
   async #load(client: RedisClient, pk: string, sks: readonly string[]): Promise<(Cell | undefined)[]> {
     return Promise.all(sks.map(async (sk) => cellOf(await client.hgetallBuffer(this.#names.cell(pk, sk)))))
   }

@@ -21,5 +21,4 @@ export interface CellEngine {
    * is not known; callers then look for the revisions that they wrote.
    */
   commit(pk: string, changes: readonly CellCommit[]): Promise<boolean>
-  close(): Promise<void>
 }

@@ -123,9 +123,8 @@ export class RowCells implements Cells {
     return this.#transact<PublishOutcome>(ids, (rows) => publishOn(rows, changes), otherwise)
   }
 
-  async close(): Promise<void> {
-    await this.#engine.close()
-  }
+  /** The rows' engine closes the connection. */
+  close(): void {}
 
   async #transact<T>(
     ids: readonly CellId[],
