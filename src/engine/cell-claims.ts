@@ -79,14 +79,14 @@ export class CellClaims implements Claims {
     const { outcome, ...look } = await inTime(lease.claim(), clock, timeoutMs)
       .then((claimed) => ('awaited' in claimed ? lease.waitFor(claimed) : claimed))
       .catch(() => unavailable)
-    if (outcome !== 'news') this.counters[outcome]++
+    if (outcome !== 'news' && outcome !== 'released') this.counters[outcome]++
     return outcome === 'won' || outcome === 'unavailable' ? 'go' : look
   }
 }
 
 interface Decided extends Look {
-  /** `news`: the wanted buckets have been fetched since the lookup. */
-  readonly outcome: keyof ClaimCounters | 'news'
+  /** Not counted: `news`, the wanted buckets have been fetched since the lookup; `released`, before it was written. */
+  readonly outcome: keyof ClaimCounters | 'news' | 'released'
 }
 
 interface Awaited {
@@ -125,6 +125,7 @@ class Lease {
     const { rows, wanted, node } = this.#options
     let row = await rows.read(wanted.key)
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      if (this.#isOver) return { outcome: 'released' }
       const others = row.flights.filter((flight) => flight.node !== node)
       const other = wanted.isImpatient ? undefined : others.find((flight) => this.#isWorthAwaiting(flight))
       if (other?.landed !== undefined) return { outcome: 'news' }

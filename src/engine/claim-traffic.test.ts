@@ -134,6 +134,13 @@ test('a claim whose answer was lost ends with its fetch: others do not wait unti
   assert.notEqual(verdict, undefined)
 })
 
+test('a claim that is released while its row is read for the first time is not written', async () => {
+  const nodes = new Nodes(1)
+  nodes.claim(0).release('abandoned')
+  await nodes.clock.advance(500)
+  assert.deepEqual([nodes.counts.gets, nodes.counts.puts], [1, 0])
+})
+
 test('a landing whose answer was lost, or that failed, is written again', async () => {
   const nodes = new Nodes(2)
   const claim = nodes.claim(0)
