@@ -14,6 +14,7 @@ class Nodes {
   losesNext = false
   /** A lying store: every write fails as if the row had changed. */
   refusesAll = false
+  isDown = false
   readonly #claims: readonly CellClaims[]
 
   constructor(count: number) {
@@ -63,6 +64,7 @@ class Nodes {
       capabilities: cells.capabilities,
       get: async (id, v) => {
         counts.gets++
+        if (this.isDown) throw new Error('the connection was lost')
         return cells.get(id, v)
       },
       put: async (id, draft, condition) => {
@@ -139,6 +141,50 @@ test('a claim that is released while its row is read for the first time is not w
   nodes.claim(0).release('abandoned')
   await nodes.clock.advance(500)
   assert.deepEqual([nodes.counts.gets, nodes.counts.puts], [1, 0])
+})
+
+for (const [successor, where] of ['the same node', 'another node'].entries())
+  test(`a holder whose lease ran out does not end the flight of ${where} that took its place`, async () => {
+    const nodes = new Nodes(3)
+    const verdicts: Record<string, Verdict> = {}
+    const claim = (name: string, node: number): Claim => {
+      const claimed = nodes.claim(node)
+      void claimed.verdict.then((verdict) => {
+        verdicts[name] = verdict
+      })
+      return claimed
+    }
+    const expired = claim('expired', 0)
+    await nodes.clock.advance(500)
+    nodes.isDown = true
+    await nodes.clock.advance(usualLeaseMs)
+    nodes.isDown = false
+    const current = claim('current', successor)
+    await nodes.clock.advance(500)
+    claim('waiting', 2)
+    await nodes.clock.advance(500)
+    expired.release('stored')
+    await nodes.clock.advance(2000)
+    assert.deepEqual(verdicts, { expired: 'go', current: 'go' })
+    current.release('stored')
+    await nodes.clock.advance(2000)
+    assert.ok('waiting' in verdicts)
+  })
+
+test('of two flights of one node, the landing of one does not end the other', async () => {
+  const nodes = new Nodes(2)
+  const flights = [0, 100].map((from) => nodes.claim(0, from))
+  await nodes.clock.advance(500)
+  const ended: number[] = []
+  for (const from of [0, 100]) void nodes.claim(1, from).verdict.then(() => ended.push(from))
+  await nodes.clock.advance(500)
+  assert.deepEqual(ended, [])
+  flights[0]!.release('stored')
+  await nodes.clock.advance(2000)
+  assert.deepEqual(ended, [0])
+  flights[1]!.release('stored')
+  await nodes.clock.advance(2000)
+  assert.deepEqual(ended, [0, 100])
 })
 
 test('a landing whose answer was lost, or that failed, is written again', async () => {
