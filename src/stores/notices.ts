@@ -5,7 +5,7 @@
  */
 import { BoundedMap } from '../core/bounded-map.ts'
 import type { Clock, EpochMs } from '../core/clock.ts'
-import type { Interval } from '../core/interval.ts'
+import { hullOf, type Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 
 export interface Comparison {
@@ -18,6 +18,8 @@ export interface Comparison {
 interface Notice {
   readonly comparedAt: EpochMs
   readonly changed?: Interval
+  /** The last comparison had no result. */
+  readonly hasFailed?: boolean
 }
 
 /** A key that is forgotten counts as compared when it is next seen: that delays one comparison by a period. */
@@ -38,9 +40,15 @@ export class Notices {
   announce(key: Key, interval: Interval): void {
     const notice = this.#keys.get(key)
     if (notice === undefined) return
-    const { from, to } = notice.changed ?? interval
-    const changed = { from: Math.min(from, interval.from), to: Math.max(to, interval.to) }
-    this.#keys.set(key, { ...notice, changed })
+    this.#keys.set(key, { ...notice, changed: hullWith(interval, notice), hasFailed: false })
+  }
+
+  /** The far store did not tell what it has of these buckets: they are compared again after a period, news or not. */
+  failed(key: Key, interval: Interval): void {
+    const notice = this.#keys.get(key)
+    if (notice === undefined) return
+    const hasFailed = notice.changed === undefined || notice.hasFailed === true
+    this.#keys.set(key, { ...notice, changed: hullWith(interval, notice), hasFailed })
   }
 
   /** Called with every request for a key; undefined while there is nothing to do. */
@@ -49,8 +57,11 @@ export class Notices {
     const notice = this.#keys.get(key)
     const age = now - (notice?.comparedAt ?? now)
     if (notice === undefined) this.#keys.set(key, { comparedAt: now })
-    if (notice?.changed === undefined && age < this.#periodMs) return undefined
+    const isAnnounced = notice?.changed !== undefined && notice.hasFailed !== true
+    if (!isAnnounced && age < this.#periodMs) return undefined
     this.#keys.set(key, { comparedAt: now })
     return { changed: notice?.changed, isOverdue: age >= 2 * this.#periodMs }
   }
 }
+
+const hullWith = (interval: Interval, { changed = interval }: Notice): Interval => hullOf([interval, changed])

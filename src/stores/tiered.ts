@@ -57,6 +57,8 @@ export function tieredStore(options: TieredStoreOptions): TieredStore {
 const maxFarReads = 4
 /** The longest that a request waits for a comparison: the copy in memory is better than none. */
 const maxCompareMs = 500
+/** In place of a result of the far store: it failed, was late, or is not asked at the moment. */
+const unread = Symbol('unread')
 /** The timeout of one step of a listing: pages of a large store are slow, and no request waits for them. */
 const listingTimeoutMs = 10_000
 
@@ -234,9 +236,11 @@ class Tiered implements TieredStore {
       found: readonly (Found | undefined)[],
       near: Found | undefined,
     ): MaybePromise<Found | undefined> => {
+      const isPurged = removals !== this.#removals
+      if (isPurged) this.#notices?.failed(key, interval)
       const now = this.#clock.now()
       const known = found.flatMap((each) => (each === undefined ? [] : [notAhead(each, now)]))
-      const far = removals === this.#removals ? newerIn(known, near) : undefined
+      const far = isPurged ? undefined : newerIn(known, near)
       return far === undefined ? near : this.#keepNear(key, interval, { near, far })
     }
     const asked = wanted.length <= maxFarReads ? wanted : [hullOf(wanted)]
@@ -253,7 +257,12 @@ class Tiered implements TieredStore {
     const id = `${key} ${run.from} ${run.to} ${this.#removals}`
     const reading = this.#reading.get(id)
     if (reading !== undefined) return reading
-    const found = this.#far.ask((store) => store.read(key, run), undefined)
+    const read = this.#far.ask<Found | typeof unread | undefined>((store) => store.read(key, run), unread)
+    const found = andThen(read, (each) => {
+      if (each !== unread) return each
+      this.#notices?.failed(key, run)
+      return undefined
+    })
     if (!(found instanceof Promise)) return found
     this.#reading.set(id, found)
     void found.then(() => this.#reading.delete(id))
@@ -262,9 +271,10 @@ class Tiered implements TieredStore {
 
   /** Loads buckets that other nodes have fetched anew: all that memory holds of a key, or the announced ones. */
   async #compare(key: Key, { changed }: Comparison): Promise<void> {
-    const hasNews =
-      changed !== undefined || (await this.#far.ask(async (store) => store.hasNews?.(key) ?? false, false))
-    if (!hasNews || this.#isClosed) return
+    const ask = async (store: Store): Promise<boolean | typeof unread> => store.hasNews?.(key) ?? false
+    const hasNews = changed !== undefined || (await this.#far.ask(ask, unread))
+    if (hasNews === unread) this.#notices?.failed(key, everything)
+    if (hasNews !== true || this.#isClosed) return
     const near = await this.#near.read(key, changed ?? everything)
     if (near === undefined || near.panes.length === 0) return
     const held = { from: near.panes[0]!.from, to: near.panes.at(-1)!.to }

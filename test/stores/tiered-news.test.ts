@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Budget } from '../../src/core/budget.ts'
+import { pause } from '../../src/core/clock.ts'
 import { clockOf } from '../../src/core/pane.ts'
 import { StoreGuard } from '../../src/stores/guard.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
@@ -15,6 +16,8 @@ import { MemoryRowEngine, MemoryServer } from '../rigs/memory-engines.ts'
 
 const retentionMs = 86_400_000
 const noticeMs = 10_000
+/** More than an operation of the store may take. */
+const lateMs = 300
 const shape = shapeOf('up')
 const key = keyOfShape(shape)
 const interval = { from: 0, to: 4 }
@@ -25,6 +28,12 @@ const memoryOf = (clock: FakeClock): Store =>
 interface Fault {
   /** Stamps can be read, and no rows. */
   isUnreadable?: boolean
+  /** Rows are read, but later than the store may take. */
+  isLate?: boolean
+  /** Rows are read in time, but not at once. */
+  isSlow?: boolean
+  /** Stamps are read later than the store may take. */
+  areStampsLate?: boolean
   isUntrusted?: boolean
 }
 
@@ -40,6 +49,8 @@ function twoNodes(
     const read = engine.read.bind(engine)
     engine.read = async (id, range) => {
       if (fault.isUnreadable && range !== undefined) throw new Error('the connection was lost')
+      const isLate = range === undefined ? fault.areStampsLate : fault.isLate
+      if (isLate || fault.isSlow) await pause(clock, isLate ? lateMs : lateMs / 2)
       return read(id, range)
     }
     const far = new RowStore({ engine, clock, retentionMs })
@@ -103,7 +114,7 @@ test('a key that was not read for long is compared before it is served', async (
   assert.equal(await shown(b), second)
 })
 
-for (const fault of ['isUnreadable', 'isUntrusted'] as const)
+for (const fault of ['isUnreadable', 'isLate', 'areStampsLate', 'isUntrusted'] as const)
   test(`a store that ${fault} when a key is due for comparison: it is compared once that is over`, async () => {
     const clock = fakeClock()
     const faults: Fault = {}
@@ -116,12 +127,37 @@ for (const fault of ['isUnreadable', 'isUntrusted'] as const)
     await clock.advance(noticeMs)
     assert.equal(await shown(b), first)
     await settle()
+    await clock.advance(lateMs)
+    await settle()
     faults[fault] = false
     await clock.advance(noticeMs)
     await shown(b)
     await settle()
     assert.equal(await shown(b), second)
   })
+
+test('a purge while a key is compared, whose result is not used then: it is compared once more', async () => {
+  const clock = fakeClock()
+  const faults: Fault = {}
+  const [a, b] = twoNodes(clock, false, faults)
+  const first = await atBoth(clock, [a, b])
+  await clock.advance(1000)
+  const second = clock.now()
+  await write(a, second)
+  faults.isSlow = true
+  await clock.advance(noticeMs)
+  assert.equal(await shown(b), first)
+  await clock.advance(lateMs / 2)
+  const purging = b.remove(keyOfShape(shapeOf('other')))
+  await clock.advance(4 * lateMs)
+  await purging
+  faults.isSlow = false
+  assert.equal(await shown(b), first)
+  await clock.advance(noticeMs)
+  await shown(b)
+  await settle()
+  assert.equal(await shown(b), second)
+})
 
 test('a request waits half a second for a comparison, however long the store may take: it is served from memory then', async () => {
   const clock = fakeClock()

@@ -42,12 +42,6 @@ export class KnownKeys {
       this.#keys.set(key, { ...known, isBehind: true })
   }
 
-  /** A read failed: changes that were reported before it may not have been seen. */
-  missed(key: Key): void {
-    const known = this.#keys.get(key)
-    if (known !== undefined) this.#keys.set(key, { ...known, isBehind: true })
-  }
-
   /** Whether another node has changed the key since this was last called. An unknown key counts as changed. */
   isBehind(key: Key, stamp: Buffer | undefined): boolean {
     const known = this.#keys.get(key)

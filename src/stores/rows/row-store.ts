@@ -139,12 +139,7 @@ export class RowStore implements Store {
 
   async #load(key: Key, interval: Interval | undefined): Promise<Loaded | undefined> {
     if (this.#isClosed) return undefined
-    const stored = await this.#engine
-      .read(prefix + key, interval && rowsAround(interval))
-      .catch((error: unknown): never => {
-        this.#known.missed(key)
-        throw error
-      })
+    const stored = await this.#engine.read(prefix + key, interval && rowsAround(interval))
     this.#known.saw(key, stored.record === undefined ? undefined : stored.stamp)
     const record = stored.record && (await this.#recordIn(key, stored.record))
     if (record === undefined) return undefined
