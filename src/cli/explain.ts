@@ -113,13 +113,13 @@ async function textOf(named: string, io: CommandIo): Promise<GivenText> {
     return named === '-' ? { text } : { text, note: `file     ${oneLine(named)}\n` }
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EACCES'
-    if (isThere || isFileName(named)) throw new Misuse(fileSentence(oneLine(named), error))
+    if (isThere || isFileNotQuery(named)) throw new Misuse(fileSentence(oneLine(named), error))
     return { text: named }
   }
 }
 
 /** Written as a path, or with an extension: no query looks like that. */
-const isFileName = (text: string): boolean =>
+const isFileNotQuery = (text: string): boolean =>
   /^(?:~|\.{0,2})\/\S*$/.test(text) || /^[^\s:(){}[\]"'=&*+,]+\.[a-z]\w*$/i.test(text)
 
 const contentOf = async (name: string, io: CommandIo): Promise<string> =>
