@@ -120,13 +120,13 @@ function warningsOn(config: Config): readonly string[] {
   ]
 }
 
-interface Looked {
+interface CheckFindings {
   readonly problems: readonly ConfigProblem[]
   readonly connections: readonly Connection[]
   readonly warnings: readonly string[]
 }
 
-function accepted(loaded: LoadedConfig, looked: Looked, isPrinted: boolean): string {
+function accepted(loaded: LoadedConfig, looked: CheckFindings, isPrinted: boolean): string {
   const { problems, connections, warnings } = looked
   const lines = [
     ...problems.map(describeProblem),
@@ -144,7 +144,7 @@ function connectionLine({ backend, url, answers, found, remedy }: Connection): s
   return `${backend} ${url}: ${oneLine(what)}${remedy === undefined ? '' : `. ${remedy}`}`
 }
 
-function verdictOn({ problems, connections }: Looked): string {
+function verdictOn({ problems, connections }: CheckFindings): string {
   const silent = connections.filter(({ answers }) => !answers).length
   const wrong = connections.filter(({ ok, answers }) => answers && !ok).length
   const all = counted(connections.length, 'database')

@@ -1,4 +1,5 @@
 /** The definition of a command: its help texts, its flags, and the parsing of its arguments. */
+import { readFile } from 'node:fs/promises'
 import { type SplitArguments, splitArguments } from '../config/flags.ts'
 import type { Connector } from '../config/judge.ts'
 import type { Clock } from '../core/clock.ts'
@@ -59,6 +60,10 @@ export interface CommandIo extends Io {
   /** Keeps the process alive until the user, or a signal, ends it; the action is called then. */
   onInterrupt(action: () => void): () => void
 }
+
+/** The text of a file, or of the input where the name is `-`. */
+export const textIn = async (name: string, io: CommandIo): Promise<string> =>
+  name === '-' ? io.readInput() : Buffer.from(await (io.readFile ?? readFile)(name)).toString()
 
 export interface Command {
   readonly words: CommandWords

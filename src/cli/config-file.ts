@@ -56,7 +56,7 @@ export async function readConfig(split: SplitArguments, io: Io): Promise<ReadCon
     ...(upstream !== undefined && { upstream }),
   }
   const read = io.readFile ?? readFile
-  if (upstream !== undefined && isFileName(upstream)) return refused(await notAUrl(upstream, read))
+  if (upstream !== undefined && isFileNotUrl(upstream)) return refused(await notAUrl(upstream, read))
   if (name === undefined) return configOf(given)
   try {
     return configOf({ ...given, file: { name, bytes: await read(name) } })
@@ -66,7 +66,7 @@ export async function readConfig(split: SplitArguments, io: Io): Promise<ReadCon
 }
 
 /** Written as a path, or with the extension of a configuration: no URL looks like that, with or without its scheme. */
-const isFileName = (text: string): boolean => /^(?:~|\.{0,2})\/|^[^:]*\.(?:ya?ml|json)$/i.test(text)
+const isFileNotUrl = (text: string): boolean => /^(?:~|\.{0,2})\/|^[^:]*\.(?:ya?ml|json)$/i.test(text)
 
 const refused = (message: string): RefusedConfig => ({ problems: [{ path: '', source: byDefault, message }] })
 

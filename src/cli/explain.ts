@@ -1,5 +1,4 @@
 /** `windowpane explain`: the decision about a query, and its reason; `--run` executes it. */
-import { readFile } from 'node:fs/promises'
 import type { ExplainReader } from '../backends/kind.ts'
 import { kindNames, kinds } from '../backends/kinds.ts'
 import { parseDuration } from '../config/units.ts'
@@ -7,7 +6,7 @@ import { fileSentence } from '../core/file-error.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { readTime, timeForms } from '../proxy/admin/time.ts'
 import { adminFlags, askAdmin, fetchJson, findAdmin, parametersOf, refusalOf } from './admin-client.ts'
-import { type Command, type CommandIo, type Given, json, Misuse } from './command.ts'
+import { type Command, type CommandIo, type Given, json, Misuse, textIn } from './command.ts'
 import { exitCode } from './exit-codes.ts'
 import { oneLine, withoutControls } from './text.ts'
 
@@ -99,31 +98,26 @@ async function givenText(given: Given, io: CommandIo): Promise<GivenText> {
 async function dataOf(data: string, io: CommandIo): Promise<string> {
   if (!data.startsWith('@')) return data
   const name = data.slice(1)
-  try {
-    return await contentOf(name, io)
-  } catch (error) {
+  return textIn(name, io).catch((error) => {
     throw new Misuse(`--data: ${fileSentence(oneLine(name), error)}`)
-  }
+  })
 }
 
 /** A text that is no file name is the query itself; the output names the interpretation. */
 async function textOf(named: string, io: CommandIo): Promise<GivenText> {
   try {
-    const text = await contentOf(named, io)
+    const text = await textIn(named, io)
     return named === '-' ? { text } : { text, note: `file     ${oneLine(named)}\n` }
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EACCES'
-    if (isThere || isFileName(named)) throw new Misuse(fileSentence(oneLine(named), error))
+    if (isThere || isFileNotQuery(named)) throw new Misuse(fileSentence(oneLine(named), error))
     return { text: named }
   }
 }
 
 /** Written as a path, or with an extension: no query looks like that. */
-const isFileName = (text: string): boolean =>
+const isFileNotQuery = (text: string): boolean =>
   /^(?:~|\.{0,2})\/\S*$/.test(text) || /^[^\s:(){}[\]"'=&*+,]+\.[a-z]\w*$/i.test(text)
-
-const contentOf = async (name: string, io: CommandIo): Promise<string> =>
-  name === '-' ? io.readInput() : Buffer.from(await (io.readFile ?? readFile)(name)).toString()
 
 function requestOf(given: string, flags: Given, io: CommandIo): ExplainRequest {
   const text = given.trim()

@@ -1,4 +1,5 @@
 /** The configuration in force, and how a running proxy changes to another one: as a whole, or not at all. */
+import type { KindName } from '../backends/kinds.ts'
 import { type BackendChanges, backendChanges } from '../config/backend-changes.ts'
 import { type DetectedKinds, detectKinds } from '../config/detect.ts'
 import { databasesOf, settingsOf } from '../config/settings.ts'
@@ -24,6 +25,7 @@ export class InForce {
   settings: ReadonlyMap<string, Settings>
   /** The kinds of the databases. */
   kinds: DetectedKinds = new Map()
+  readonly kindOf = (name: string): KindName => this.kinds.get(name)!.kind
 
   constructor(loaded: ReadConfig, log: Log) {
     this.#log = log

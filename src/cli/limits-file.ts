@@ -1,10 +1,10 @@
 /** Reads a declaration of limits from a file of YAML or JSON. Thousands of entities take time in proportion, not to the square. */
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { describeSource, type Raw, type Source } from '../config/source.ts'
 import { parseYaml } from '../config/yaml.ts'
 import { fileSentence } from '../core/file-error.ts'
 import { jsonIn } from '../core/json-object.ts'
-import type { CommandIo } from './command.ts'
+import { type CommandIo, textIn } from './command.ts'
 import { exitCode, Failure } from './exit-codes.ts'
 import { oneLine } from './text.ts'
 
@@ -15,10 +15,10 @@ const maxNodes = 1_000_000
 const misused = (sentence: string): Failure => new Failure(exitCode.misused, sentence)
 
 /** `-` is the input. @throws Failure */
-export async function readDeclarationFile(name: string, io: Pick<CommandIo, 'readInput'>): Promise<unknown> {
+export async function readDeclarationFile(name: string, io: CommandIo): Promise<unknown> {
   try {
     if (name !== '-' && (await stat(name)).size > maxBytes) throw tooLong(name)
-    const text = name === '-' ? await io.readInput() : await readFile(name, 'utf8')
+    const text = await textIn(name, io)
     if (text.length > maxBytes) throw tooLong(name)
     return parsed(text, name)
   } catch (error) {

@@ -2,7 +2,7 @@
 import { detectKinds } from '../config/detect.ts'
 import type { SplitArguments } from '../config/flags.ts'
 import type { Config } from '../config/schema.ts'
-import { databasesOf } from '../config/settings.ts'
+import { databasesOf, serverOptionsOf } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
 import { systemClock } from '../core/clock.ts'
 import { socketPathOf } from '../core/socket-address.ts'
@@ -11,16 +11,16 @@ import type { Admin } from '../proxy/admin/admin.ts'
 import type { DatabaseState } from '../proxy/assembly/database-state.ts'
 import { type ProxyServer, startServer } from '../proxy/assembly/server.ts'
 import { Fleet } from '../proxy/fleet/fleet.ts'
-import { type LogFormat, logWarnings, toStream } from '../telemetry/log.ts'
-import { type ThreadFigures, watchProcess, withThreads } from '../telemetry/process-figures.ts'
+import { logWarnings, toStream } from '../telemetry/log.ts'
+import { watchProcess, withThreads } from '../telemetry/process-figures.ts'
 import type { QuotaFigures } from '../telemetry/quota-families.ts'
-import type { FleetFigures, UpstreamHealth, WatchedSegments } from '../telemetry/source-families.ts'
+import type { UpstreamHealth, WatchedSegments } from '../telemetry/source-families.ts'
 import type { LearnedFigures } from '../telemetry/staleness-families.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import { version } from '../version.ts'
 import { type RunningWorkerPool, startWorkerPool } from '../workers/main-thread.ts'
 import { workersOf } from '../workers/shares.ts'
-import { openAdmin } from './admin.ts'
+import { type AdminTrouble, openAdmin } from './admin.ts'
 import { type Arrived, type ArrivedDatabase, arrivalLines, placeOf } from './arrival.ts'
 import type { CommandIo } from './command.ts'
 import { configFileName, type ReadConfig, readConfig } from './config-file.ts'
@@ -33,87 +33,100 @@ import { notifyServiceManager } from './service-manager.ts'
 import { openFarStores } from './stores.ts'
 import { ThisNode } from './this-node.ts'
 
+/** What is opened step by step; telemetry reads it from the beginning. */
+interface Opened {
+  workers?: RunningWorkerPool | undefined
+  traces?: Traces | undefined
+  server?: ProxyServer
+  fleet?: Fleet
+}
+
 export async function start(first: ReadConfig, split: SplitArguments, io: CommandIo): Promise<void> {
   const { config } = first
-  const { cert, key } = config.tls
-  let server: ProxyServer | undefined
-  let pool: RunningWorkerPool | undefined
-  let traces: Traces | undefined
-  let fleet: Fleet | undefined
-  const telemetry = telemetryOf({
-    config: () => inForce.loaded.config,
-    format: () => logFormatOf(inForce.loaded.config, io),
-    server: () => server,
-    fleet: () => fleet?.figures(),
-    spans: () => pool?.spans ?? traces?.figures,
-    threads: () => pool?.threads ?? [],
-  })
+  const opened: Opened = {}
+  const telemetry = telemetryOf(opened, () => inForce.loaded.config, io)
   const { log } = telemetry
   const inForce: InForce = new InForce(first, log)
   const loaded = () => inForce.loaded
-  const settings = () => inForce.settings
+  const { kindOf } = inForce
   logWarnings(log)
   const file = configFileName(split, io)
   const configuration = file ?? 'flags'
   const life = new LifeLog(telemetry, configuration)
-  const kinds = await detectKinds(config, systemClock)
-  inForce.kinds = kinds
-  const kindOf = (name: string) => inForce.kinds.get(name)!.kind
-  pool = await startWorkerPool({ served: { config, kinds, given: first.given }, telemetry })
-  if (config.runtime.gcTuning) tuneGarbageCollection(config.limits.memoryBytes, pool !== undefined)
-  // Where workers serve the requests, they trace them too.
-  if (pool === undefined) traces = openTraces(config, telemetry)
-  server = await startServer({
-    listen: config.listen,
-    limits: config.limits,
-    quotaStore: config.quotas.store,
-    runtime: config.runtime,
-    clock: systemClock,
-    telemetry,
-    sampleRatio: () => loaded().config.telemetry.traces.sampleRatio,
-    databases: await databasesOf(config, { kindOf, settings }),
-    farStores: await openFarStores(config, { settings, config: () => loaded().config, log }),
-    ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
-    ...pool?.server,
-    parts: { ...pool?.server.parts, beforeStoresClose: async () => fleet?.close() },
-  })
-  const serving = server
+  inForce.kinds = await detectKinds(config, systemClock)
+  await openWorkers(opened, inForce, telemetry)
+  const { workers: pool, traces } = opened
+  const server = await openServer(opened, inForce, telemetry)
   const node = new ThisNode({ config, server, telemetry })
-  fleet = new Fleet({
-    clock: systemClock,
-    get stores() {
-      return serving.sharedStores
-    },
-    facts: () => node.facts(),
-    summary: () => node.summary(),
-  })
+  const fleet = openFleet(opened, server, node)
   const reloads = new Reloads({
     clock: systemClock,
     loaded,
     read: () => readConfig(split, io),
     apply: async (fresh) => {
-      await inForce.change(fresh, { server: serving, pool })
+      await inForce.change(fresh, { server, pool })
       // A store that nodes share may be the first one.
-      void fleet?.start()
+      void fleet.start()
     },
     onReload: (report, changes) => {
       telemetry.metrics.noteReload(report.isOk)
       life.reloaded(report, changes)
     },
   })
-  const running = { server, telemetry, loaded, reloads, configuration, kindOf, fleet }
-  const admin = await openAdmin(running)
-  // A unix socket means nothing to other nodes.
-  node.admin =
-    admin !== undefined && 'url' in admin && socketPathOf(admin.url) === undefined ? admin.url : undefined
+  const admin = await openAdmin({ server, telemetry, loaded, reloads, configuration, kindOf, fleet })
+  node.admin = adminForOthers(admin)
   void fleet.start()
-  endInOrder({ server, admin: admin && 'close' in admin ? admin : undefined, traces, life })
+  endInOrder({ server, admin, traces, life })
   process.on('SIGHUP', () => void reloads.run())
   if (file !== undefined) watchFile(file, () => void reloads.run())
-  const workers = pool === undefined ? 1 : workersOf(config)
   notifyServiceManager('ready', (detail) => log.line('warn', 'systemd could not be notified', { detail }))
-  announce({ config, kinds, databases: server.databases.map(arrivedOf), admin }, { life, io, workers })
+  const databases = server.databases.map(arrivedOf)
+  const workers = pool === undefined ? 1 : workersOf(config)
+  announce({ config, kinds: inForce.kinds, databases, admin }, { life, io, workers })
 }
+
+/** The threads that serve, where there are several; they trace the requests then, too. */
+async function openWorkers(opened: Opened, inForce: InForce, telemetry: Telemetry): Promise<void> {
+  const { kinds, loaded } = inForce
+  const { config, given } = loaded
+  opened.workers = await startWorkerPool({ served: { config, kinds, given }, telemetry })
+  const hasWorkers = opened.workers !== undefined
+  if (config.runtime.gcTuning) tuneGarbageCollection(config.limits.memoryBytes, hasWorkers)
+  if (!hasWorkers) opened.traces = openTraces(config, telemetry)
+}
+
+async function openServer(opened: Opened, inForce: InForce, telemetry: Telemetry): Promise<ProxyServer> {
+  const { config } = inForce.loaded
+  const inUse = () => inForce.loaded.config
+  const settings = () => inForce.settings
+  const { workers } = opened
+  opened.server = await startServer({
+    ...serverOptionsOf(config),
+    ...{ clock: systemClock, telemetry },
+    sampleRatio: () => inUse().telemetry.traces.sampleRatio,
+    databases: await databasesOf(config, { kindOf: inForce.kindOf, settings }),
+    farStores: await openFarStores(config, { settings, config: inUse, log: telemetry.log }),
+    ...workers?.server,
+    parts: { ...workers?.server.parts, beforeStoresClose: async () => opened.fleet?.close() },
+  })
+  return opened.server
+}
+
+function openFleet(opened: Opened, server: ProxyServer, node: ThisNode): Fleet {
+  opened.fleet = new Fleet({
+    clock: systemClock,
+    get stores() {
+      return server.sharedStores
+    },
+    facts: () => node.facts(),
+    summary: () => node.summary(),
+  })
+  return opened.fleet
+}
+
+/** A unix socket means nothing to other nodes. */
+const adminForOthers = (admin: Arrived['admin']): string | undefined =>
+  admin !== undefined && 'url' in admin && socketPathOf(admin.url) === undefined ? admin.url : undefined
 
 const arrivedOf = ({ name, url, flavour, modes, backendRuntime }: DatabaseState): ArrivedDatabase => ({
   ...{ name, url, flavour, mode: modes.state.mode },
@@ -141,36 +154,28 @@ function announce(arrived: Arrived, { life, io, workers }: Announcing): void {
 
 const pagesAt = (url: string): string => (socketPathOf(url) === undefined ? `${url}/-/` : url)
 
-interface Watched {
-  readonly config: () => Config
-  readonly format: () => LogFormat
-  readonly server: () => ProxyServer | undefined
-  readonly fleet: () => FleetFigures | undefined
-  readonly spans: () => Pick<Traces['figures'], 'sent' | 'dropped'> | undefined
-  readonly threads: () => readonly ThreadFigures[]
-}
-
-function telemetryOf({ config, format, server, fleet, spans, threads }: Watched): Telemetry {
+function telemetryOf(opened: Opened, config: () => Config, io: CommandIo): Telemetry {
+  const databases = () => opened.server?.databases ?? []
   const sum = (of: 'flights' | 'requests') =>
-    server()?.databases.reduce((total, database) => total + database.figures()[of], 0) ?? 0
+    databases().reduce((total, database) => total + database.figures()[of], 0)
   const read = watchProcess(systemClock)
   const sources = {
-    stores: () => server()?.stores() ?? [],
-    leases: () => server()?.leases() ?? noLeases,
-    memory: () => server()?.memory ?? { used: 0, limit: 0 },
+    stores: () => opened.server?.stores() ?? [],
+    leases: () => opened.server?.leases() ?? noLeases,
+    memory: () => opened.server?.memory ?? { used: 0, limit: 0 },
     flights: () => sum('flights'),
     requestsInFlight: () => sum('requests'),
-    upstreams: () => upstreamHealth(server()?.databases ?? []),
-    segments: () => watchedSegments(server()?.databases ?? []),
-    learned: () => learnedFigures(server()?.databases ?? []),
-    quotas: () => quotaFigures(server()?.databases ?? []),
-    fleet,
-    traces: spans,
-    process: () => withThreads(read(), threads()),
+    upstreams: () => upstreamHealth(databases()),
+    segments: () => watchedSegments(databases()),
+    learned: () => learnedFigures(databases()),
+    quotas: () => quotaFigures(databases()),
+    fleet: () => opened.fleet?.figures(),
+    traces: () => opened.workers?.pool.spans ?? opened.traces?.figures,
+    process: () => withThreads(read(), opened.workers?.pool.threads ?? []),
   }
   const log = {
     level: () => config().telemetry.logLevel,
-    format,
+    format: () => logFormatOf(config(), io),
     write: toStream(process.stderr),
   }
   return new Telemetry({ clock: systemClock, version, log, sources })
@@ -202,7 +207,7 @@ const learnedFigures = (databases: ProxyServer['databases']): LearnedFigures[] =
 
 interface RunningParts {
   readonly server: ProxyServer
-  readonly admin: Admin | undefined
+  readonly admin: Admin | AdminTrouble | undefined
   readonly traces: Traces | undefined
   readonly life: LifeLog
 }
@@ -219,7 +224,7 @@ function endInOrder({ server, admin, traces, life }: RunningParts): void {
     isStopping = true
     life.draining(signal, requestsInFlight)
     notifyServiceManager('stopping', () => {})
-    void Promise.all([admin?.close(), server.close()])
+    void Promise.all([admin && 'close' in admin && admin.close(), server.close()])
       .then(() => traces?.close())
       .then(() => life.ended('info', { signal }))
       .then(() => process.exit(0))

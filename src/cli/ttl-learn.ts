@@ -1,11 +1,10 @@
 /** `windowpane ttl learn`: sends recorded changes to a running proxy. */
-import { readFile } from 'node:fs/promises'
 import { batchesOf } from '../core/batches.ts'
 import { fileSentence } from '../core/file-error.ts'
 import type { Learnt } from '../proxy/admin/ttl.ts'
 import { readHistory } from '../ttl/history.ts'
 import { type AdminClient, fetchJson, parametersOf } from './admin-client.ts'
-import { type CommandIo, type Given, json } from './command.ts'
+import { type CommandIo, type Given, json, textIn } from './command.ts'
 import { exitCode, Failure } from './exit-codes.ts'
 import { findNamedProxy } from './proxy-identity.ts'
 import { counted, oneLine } from './text.ts'
@@ -41,7 +40,9 @@ function said(learnt: Learnt, given: Given, io: CommandIo): number {
 }
 
 async function linesOf(file: string, io: CommandIo): Promise<readonly string[]> {
-  const text = await textOf(file, io)
+  const text = await textIn(file, io).catch((error) => {
+    throw new Failure(exitCode.misused, fileSentence(file, error))
+  })
   const rows = readHistory(text)
   const name = file === '-' ? 'the input' : oneLine(file)
   if ('mistake' in rows) {
@@ -51,15 +52,6 @@ async function linesOf(file: string, io: CommandIo): Promise<readonly string[]> 
   }
   if (rows.length === 0) throw new Failure(exitCode.misused, `${name} is empty: nothing was learned`)
   return text.split('\n').filter((line) => line.trim() !== '')
-}
-
-async function textOf(file: string, io: CommandIo): Promise<string> {
-  if (file === '-') return io.readInput()
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    throw new Failure(exitCode.misused, fileSentence(file, error))
-  }
 }
 
 const send = (admin: AdminClient, parameters: string, body: string): Promise<Learnt> =>

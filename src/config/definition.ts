@@ -14,7 +14,7 @@ export type JsonSchema = { readonly [keyword: string]: unknown }
 export type Plain = string | number | boolean
 
 /** Why a value was refused, where "expected …, got …" is not enough. */
-export interface Refusal {
+export interface RefusedValue {
   readonly refused: string
 }
 
@@ -33,7 +33,7 @@ export interface Scalar<T = unknown, S extends string = string> extends Typed<T,
   readonly expected: string
   readonly json: JsonSchema
   /** Undefined where the value has another type than expected. */
-  parse(value: Plain): T | Refusal | undefined
+  parse(value: Plain): T | RefusedValue | undefined
   /** The human notation; parsing it gives the value again. */
   show(value: T): Plain
   /** Environment and flags hold text; this is how it becomes a number or a boolean. */
@@ -103,7 +103,7 @@ export interface ImpliedType {
 export interface Shorthand {
   readonly key: string
   /** The values by key, `type` among them, or why the text cannot be read. */
-  expand(text: string): ReadonlyMap<string, string> | (Refusal & { readonly suggestion?: string })
+  expand(text: string): ReadonlyMap<string, string> | (RefusedValue & { readonly suggestion?: string })
 }
 
 export type Type = Scalar | Section | Named | List | Variants

@@ -5,14 +5,12 @@ import { type KindName, kindNames, kinds } from '../backends/kinds.ts'
 import { connectTo, type Recognised, recognise } from './probe.ts'
 import type { BackendConfig } from './schema.ts'
 
-/**
- * `known`: it is cached, or will be once comparisons have shown that it can be. `uncached`: it has the API of a database, but is not known to be one whose answers can be cut.
- * `closed`: it needs other credentials. `other`: it is no database.
- */
-export type Verdict = 'known' | 'uncached' | 'closed' | 'other'
-
 export interface Judgement {
-  readonly verdict: Verdict
+  /**
+   * `known`: it is cached, or will be once comparisons have shown that it can be. `uncached`: it has the API of a database,
+   * but is not known to be one whose answers can be cut. `closed`: it needs other credentials. `other`: it is no database.
+   */
+  readonly verdict: 'known' | 'uncached' | 'closed' | 'other'
   readonly recognised: Recognised
   /** The finding, as a part of a sentence. */
   readonly found: string

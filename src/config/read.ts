@@ -8,7 +8,7 @@ import {
   type Named,
   type Plain,
   propertyOf,
-  type Refusal,
+  type RefusedValue,
   type Scalar,
   type Section,
   type Type,
@@ -206,7 +206,7 @@ export class Reader {
     if (exposed !== undefined) return void this.#addProblem(path, exposed)
     const parsed = type.parse(value)
     if (parsed === undefined) return void this.#refuse(type, value, { path, raw })
-    if (isRefusal(parsed)) return void this.#addProblem(path, parsed.refused)
+    if (isRefusedValue(parsed)) return void this.#addProblem(path, parsed.refused)
     if (type.refersTo !== undefined) this.#checkName(type.refersTo, parsed as string, path)
     return parsed
   }
@@ -227,5 +227,5 @@ export class Reader {
   }
 }
 
-const isRefusal = (value: unknown): value is Refusal =>
+const isRefusedValue = (value: unknown): value is RefusedValue =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, 'refused')

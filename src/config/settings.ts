@@ -174,6 +174,12 @@ function isFit({ equals, contains, regex }: MatcherConfig, text: string | undefi
   return true
 }
 
+/** The options of a server that are in the configuration as they are. */
+export const serverOptionsOf = ({ listen, limits, quotas, runtime, tls: { cert, key } }: Config) => ({
+  ...{ listen, limits, runtime, quotaStore: quotas.store },
+  ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
+})
+
 /** The names of the stores of backends, and of the one that counts quotas. */
 export const storesInUse = ({ backends, quotas }: Config): ReadonlySet<string> =>
   new Set([...Object.values(backends).map(({ store }) => store), quotas.store])

@@ -2,7 +2,7 @@
 import { stars } from '../core/secrets.ts'
 import { withoutCredentials } from '../core/url.ts'
 import { zoneOf } from '../core/zone.ts'
-import type { Plain, Refusal, Scalar } from './definition.ts'
+import type { Plain, RefusedValue, Scalar } from './definition.ts'
 import { Pattern } from './pattern.ts'
 import { unitless } from './scalars.ts'
 import { Secret } from './secret.ts'
@@ -133,7 +133,7 @@ export const pattern: Scalar<Pattern, ''> = {
   label: 'regular expression',
   expected: 'a regular expression',
   json: { type: 'string', pattern: '.' },
-  parse(value): Pattern | Refusal | undefined {
+  parse(value): Pattern | RefusedValue | undefined {
     if (typeof value !== 'string' || value === '') return undefined
     try {
       return new Pattern(value)

@@ -10,7 +10,7 @@ import { printMatrix } from './print.ts'
 
 export type Served = Pick<Visit, 'question' | 'body' | 'sentAt' | 'receivedAt'>
 
-export interface Verdict {
+export interface AuditResult {
   readonly points: number
   readonly outdated: readonly OutdatedBucket[]
   /** Instants that were served although they were never true, or true too long ago for their TTL. */
@@ -41,7 +41,7 @@ export class Auditor {
     this.#policy = policy
   }
 
-  judge(served: Served): Verdict {
+  judge(served: Served): AuditResult {
     const matrix = this.#database.truth(served.question, served.receivedAt)
     if (matrix === undefined) return { points: 0, outdated: [], violations: [] }
     const [said, truth] = [instantsOf(served.body), instantsOf(printMatrix(matrix))]

@@ -4,7 +4,7 @@
  */
 import type { Clock, EpochMs } from '../core/clock.ts'
 import { type Outcome, outcomes } from '../core/decision.ts'
-import type { Verdict } from './audit.ts'
+import type { AuditResult } from './audit.ts'
 import type { Visit } from './crowd.ts'
 import type { DemoQuery, Load } from './database.ts'
 import { stepsOf } from './evaluate.ts'
@@ -112,7 +112,7 @@ export class Tally {
     this.#direct.add(tookMs)
   }
 
-  audited({ points, outdated, violations }: Verdict): void {
+  audited({ points, outdated, violations }: AuditResult): void {
     const staleness = this.#staleness
     staleness.answers++
     staleness.points += points

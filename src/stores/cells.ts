@@ -14,6 +14,9 @@ export interface CellId {
   readonly sk: string
 }
 
+/** NUL is in no id, so that no two ids give the same text; that of an empty `sk` is a prefix of its `pk`'s rows. */
+export const textOfId = ({ pk, sk }: CellId): string => `${pk}\0${sk}`
+
 /** Names one state of one row: unique, never used again, and compared for equality only. */
 export type Revision = string
 

@@ -8,7 +8,7 @@ import type { Clock, EpochMs } from '../core/clock.ts'
 import { hullOf, type Interval } from '../core/interval.ts'
 import type { Key } from '../core/key.ts'
 
-export interface Comparison {
+export interface DueComparison {
   /** The buckets that another node has announced; undefined where nothing is known but the time. */
   readonly changed: Interval | undefined
   /** Requests wait for it, unless it is slow. */
@@ -52,7 +52,7 @@ export class Notices {
   }
 
   /** Called with every request for a key; undefined while there is nothing to do. */
-  due(key: Key): Comparison | undefined {
+  due(key: Key): DueComparison | undefined {
     const now = this.#clock.now()
     const notice = this.#keys.get(key)
     const age = now - (notice?.comparedAt ?? now)

@@ -12,7 +12,7 @@ import { allOf, andThen, type MaybePromise } from '../core/maybe.ts'
 import { Far, type FarCounters } from './far-queue.ts'
 import type { StoreFigures } from './figures.ts'
 import { StoreGuard } from './guard.ts'
-import { type Comparison, Notices } from './notices.ts'
+import { type DueComparison, Notices } from './notices.ts'
 import { Outbound } from './outbound.ts'
 import { peekInto } from './peek.ts'
 import { notAhead } from './skew.ts'
@@ -270,7 +270,7 @@ class Tiered implements TieredStore {
   }
 
   /** Loads buckets that other nodes have fetched anew: all that memory holds of a key, or the announced ones. */
-  async #compare(key: Key, { changed }: Comparison): Promise<void> {
+  async #compare(key: Key, { changed }: DueComparison): Promise<void> {
     const ask = async (store: Store): Promise<boolean | typeof unread> => store.hasNews?.(key) ?? false
     const hasNews = changed !== undefined || (await this.#far.ask(ask, unread))
     if (hasNews === unread) this.#notices?.failed(key, everything)

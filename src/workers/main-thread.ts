@@ -8,6 +8,7 @@ import { heedYoungLimits } from '../core/runtime.ts'
 import { socketPathOf } from '../core/socket-address.ts'
 import type { Listeners, PreparedChange } from '../proxy/assembly/listeners.ts'
 import type { ProxyServerOptions } from '../proxy/assembly/options.ts'
+import type { ServerHooks } from '../proxy/assembly/parts.ts'
 import { openListener } from '../proxy/front/listener.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Store } from '../stores/store.ts'
@@ -19,34 +20,34 @@ import { addressesIn, type ServedConfig, WorkerPool, type WorkerPoolOptions } fr
 export interface RunningWorkerPool {
   /** For the server of the main thread: it has the stores, the marks and everything that looks on, and serves no requests. */
   readonly server: Required<Pick<ProxyServerOptions, 'store' | 'parts'>>
-  readonly spans: WorkerPool['spans']
-  readonly threads: WorkerPool['threads']
+  readonly pool: Pick<WorkerPool, 'spans' | 'threads'>
   /** The next change of the server is to this configuration. */
   stage(next: ServedConfig): void
 }
 
+type GivenOptions = Pick<WorkerPoolOptions, 'served' | 'telemetry'>
+
 /** Undefined where one thread is to serve, or several cannot listen on one address. */
-export async function startWorkerPool({
-  served,
-  telemetry,
-}: Pick<WorkerPoolOptions, 'served' | 'telemetry'>): Promise<RunningWorkerPool | undefined> {
-  const { config } = served
+export async function startWorkerPool(options: GivenOptions): Promise<RunningWorkerPool | undefined> {
+  const { config } = options.served
+  const { log } = options.telemetry
   const workers = workersOf(config)
   if (workers === 1) return undefined
   if (!(await canShareAddresses())) {
-    telemetry.log.line(
-      'warn',
-      'only one worker serves: this system cannot share an address between several',
-      { workers },
-    )
+    const message = 'only one worker serves: this system cannot share an address between several'
+    log.line('warn', message, { workers })
     return undefined
   }
   await findTaken(config, new Set())
   for (const address of addressesIn(config)) {
     if (socketPathOf(address) !== undefined)
-      telemetry.log.line('warn', 'one worker serves this unix socket: workers cannot share one', { address })
+      log.line('warn', 'one worker serves this unix socket: workers cannot share one', { address })
   }
-  const { limits, runtime } = config
+  return runningPool(options, workers)
+}
+
+function runningPool({ served, telemetry }: GivenOptions, workers: number): RunningWorkerPool {
+  const { limits, runtime } = served.config
   if (runtime.gcTuning) heedYoungLimits()
   const meter = meterCells(workers + 1)
   const budget = new Budget(paneBytesOf(limits, workers), {
@@ -60,12 +61,7 @@ export async function startWorkerPool({
   let memory: Store | undefined
   let staged = served
   return {
-    get spans() {
-      return pool.spans
-    },
-    get threads() {
-      return pool.threads
-    },
+    pool,
     stage(next) {
       staged = next
     },
@@ -75,7 +71,7 @@ export async function startWorkerPool({
         return memory
       },
       parts: {
-        ...{ budget, garbage },
+        ...{ budget, garbage, hooks: hooksTo(pool) },
         listeners: (internals) =>
           poolListeners(
             pool,
@@ -84,18 +80,20 @@ export async function startWorkerPool({
           ),
         figures: (backend) => pool.figures(backend),
         sample: (backend, order) => pool.sample(backend, order),
-        hooks: {
-          onMarks: (store, marks) => pool.broadcast({ is: 'marks', store, marks }),
-          onVouched: (backend, vouched) => pool.broadcast({ is: 'vouched', backend, vouched }),
-          onLearned: (backend, event) => pool.sendLearned([{ backend, event }]),
-          onEvidence: (backend, change) => void pool.broadcast({ is: 'evidence', backend, change }),
-          onMode: (backend, mode) => pool.broadcast({ is: 'mode', backend, mode }),
-          onLimits: (target) => pool.broadcast({ is: 'limits', target }),
-        },
       },
     },
   }
 }
+
+/** The changes of the main thread's server, sent to all workers. */
+const hooksTo = (pool: WorkerPool): ServerHooks => ({
+  onMarks: (store, marks) => pool.broadcast({ is: 'marks', store, marks }),
+  onVouched: (backend, vouched) => pool.broadcast({ is: 'vouched', backend, vouched }),
+  onLearned: (backend, event) => pool.sendLearned([{ backend, event }]),
+  onEvidence: (backend, change) => void pool.broadcast({ is: 'evidence', backend, change }),
+  onMode: (backend, mode) => pool.broadcast({ is: 'mode', backend, mode }),
+  onLimits: (target) => pool.broadcast({ is: 'limits', target }),
+})
 
 /** Linux and most BSDs can; elsewhere the system refuses. */
 function canShareAddresses(): Promise<boolean> {

@@ -2,7 +2,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { backendChanges } from '../config/backend-changes.ts'
 import type { Config } from '../config/schema.ts'
-import { storesInUse } from '../config/settings.ts'
+import { serverOptionsOf, storesInUse } from '../config/settings.ts'
 import { openTraces, type Traces } from '../config/traces.ts'
 import { Budget } from '../core/budget.ts'
 import { systemClock as clock } from '../core/clock.ts'
@@ -10,6 +10,7 @@ import { WindowpaneError } from '../core/errors.ts'
 import { type GarbageWatch, garbageWatchOf } from '../core/garbage.ts'
 import type { PreparedChange } from '../proxy/assembly/listeners.ts'
 import { retentionOf } from '../proxy/assembly/own-storage.ts'
+import type { ServerParts } from '../proxy/assembly/parts.ts'
 import { type ProxyServer, startServer } from '../proxy/assembly/server.ts'
 import type { Cells } from '../stores/cells.ts'
 import { logWarnings } from '../telemetry/log.ts'
@@ -106,45 +107,25 @@ class ServingThread {
 
   async #start(): Promise<void> {
     const config = this.#config.current
-    const { cert, key } = config.tls
-    const { workers, kinds, addresses, via, known, marks, modes, cells } = this.#init
+    const { workers, kinds, addresses, marks, modes, cells } = this.#init
     const databases = await this.#config.databasesOf(config, { kinds, addresses })
     const { limits } = config
     const retentionMs = retentionOf({ limits, databases })
-    const storage = new ThreadStorage(
+    this.#storage = new ThreadStorage(
       { replica: this.#replica, claims: this.#claims, clock, retentionMs },
       { marks, cells: this.#remoteCells(cells) },
     )
-    this.#storage = storage
     this.#traces = openTraces(config, this.#relay)
-    this.#server = await startServer({
+    const server = await startServer({
+      ...serverOptionsOf(config),
       ...{ clock, databases, telemetry: this.#relay },
       listen: addresses.get(config.listen) ?? config.listen,
       limits: limitsOfOne(limits, workers),
-      quotaStore: config.quotas.store,
-      runtime: config.runtime,
       sampleRatio: () => this.#config.current.telemetry.traces.sampleRatio,
-      ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
-      parts: {
-        storage,
-        via,
-        known,
-        reusePort: true,
-        budget: this.#budget,
-        garbage: this.#garbage,
-        servers: workers,
-        opensSockets: this.#init.place === 1,
-        pieceMaker: this.#pieces,
-        shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
-        hooks: {
-          onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }),
-          onMark: (store, mark) => this.#send({ kind: 'mark', store, mark }),
-          onLearned: (backend, event) => this.#learned.add(backend, event),
-        },
-      },
+      parts: this.#partsWith(this.#storage),
     })
+    this.#server = server
     for (const [name, mode] of modes) this.#runtimeOf(name)?.modes.set(mode)
-    const server = this.#server
     const thread = watchThread(clock)
     this.#stopReports = reportFigures({
       clock,
@@ -156,6 +137,20 @@ class ServingThread {
       send: (figures) => this.#send({ kind: 'figures', figures }),
     })
     this.#send({ kind: 'ready', urls: new Map(server.databases.map(({ name, url }) => [name, url])) })
+  }
+
+  #partsWith(storage: ThreadStorage): ServerParts {
+    const { workers: servers, via, known, place } = this.#init
+    return {
+      ...{ storage, servers, via, known, reusePort: true, opensSockets: place === 1 },
+      ...{ budget: this.#budget, garbage: this.#garbage, pieceMaker: this.#pieces },
+      shadowLog: new RelayedShadowLog({ clock, budget: this.#budget }, (found) => this.#send(found)),
+      hooks: {
+        onFlavour: (backend, flavour) => this.#send({ kind: 'flavour', backend, flavour }),
+        onMark: (store, mark) => this.#send({ kind: 'mark', store, mark }),
+        onLearned: (backend, event) => this.#learned.add(backend, event),
+      },
+    }
   }
 
   /** The memory in `moved` is the main thread's from now on. */

@@ -1,7 +1,7 @@
 /** The audit finds every wrong answer, and nothing else. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Auditor, type Served, type Verdict } from '../../src/demo/audit.ts'
+import { Auditor, type AuditResult, type Served } from '../../src/demo/audit.ts'
 import { DemoDatabase } from '../../src/demo/database.ts'
 import { printMatrix } from '../../src/demo/print.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
@@ -22,7 +22,7 @@ function serve(fetchedAt: number, lagMs: number): Served {
   return { question, body, sentAt: fetchedAt + lagMs, receivedAt: fetchedAt + lagMs }
 }
 
-function judgeMany(lagMs: number): Verdict[] {
+function judgeMany(lagMs: number): AuditResult[] {
   return Array.from({ length: 60 }, (_, i) => auditor.judge(serve(now + i * 7_000, lagMs)))
 }
 

@@ -31,7 +31,7 @@ import { ShadowLog, type SkipReason, type WouldBe } from './log.ts'
 export type ShadowRequest = CacheRequest & { readonly target: StreamTarget }
 
 /** The part of a lookup that shadow mode needs. */
-export interface Looked {
+export interface ShadowLookup {
   readonly found: Found | undefined
   readonly gaps: Intervals
 }
@@ -78,7 +78,7 @@ export class Shadow {
   }
 
   /** The lookup has begun; it is not waited for. */
-  async answer(trip: Trip, target: StreamTarget, lookup: Promise<Looked | 'failed'>): Promise<Answer> {
+  async answer(trip: Trip, target: StreamTarget, lookup: Promise<ShadowLookup | 'failed'>): Promise<Answer> {
     const { decision, plan } = trip
     decision.outcome = 'bypass'
     decision.reason = 'shadow'
@@ -120,7 +120,7 @@ export class Shadow {
   /** Stores and compares an answer that the client has. */
   async #examine(
     trip: Trip,
-    looking: Promise<Looked | 'failed'>,
+    looking: Promise<ShadowLookup | 'failed'>,
     answer: Omit<Split, 'reservation'>,
   ): Promise<void> {
     const reservation = new Reservation(this.#options.budget)
@@ -134,7 +134,7 @@ export class Shadow {
   /** Resolves to the reason where nothing was compared. */
   async #storeAndCompare(
     trip: Trip,
-    looking: Promise<Looked | 'failed'>,
+    looking: Promise<ShadowLookup | 'failed'>,
     split: Split,
   ): Promise<SkipReason | undefined> {
     const { fetched, body, reservation } = split
@@ -221,7 +221,7 @@ function outcomeOf(plan: Plan, gaps: Intervals): WouldBe {
 }
 
 /** Stored panes in another form than the database's answer count as absent, as they would for `serve`. */
-function wouldBe(plan: Plan, { found, gaps }: Looked, fetched: readonly Pane[]): Would {
+function wouldBe(plan: Plan, { found, gaps }: ShadowLookup, fetched: readonly Pane[]): Would {
   const panes = found?.panes ?? []
   if (!panes.every((pane) => haveSameFrame(pane, fetched[0]!))) {
     return { be: 'miss', stored: [], panes: fetched, gaps: askedBy(plan) }

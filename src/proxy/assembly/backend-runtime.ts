@@ -86,69 +86,63 @@ export class BackendRuntime {
   readonly #known: Flavour | undefined
 
   constructor(common: Common, options: BackendRuntimeOptions) {
-    const { name, backend, store, marks } = options
+    const { name, backend, store, marks, mark, known, objects } = options
     const { clock, limits, budget, backlog, telemetry, shadowLog } = common
-    const { onFlavour } = common.hooks
-    let flavour: FlavourWatch | undefined
     const probation = options.probation && new Probation(options.probation, shadowLog)
+    const settings = () => this.modes.settings
+    this.name = name
     this.modes = new ModeSwitch(options.settings, {
       onChange(mode) {
         // Earlier findings may concern another configuration.
         if (mode === 'shadow') shadowLog.clear(name)
         telemetry?.log.line('info', `the mode is now ${mode}`, { backend: name })
       },
-      heldBack: () => (flavour?.current.isAssumed === true ? probation?.reason : undefined),
+      heldBack: () => (this.flavour.current.isAssumed === true ? probation?.reason : undefined),
     })
-    const settings = () => this.modes.settings
-    const { policy } = settings().terms
     const { upstream, hooks } = upstreamOf(common, options, settings)
-    const onSlowReader = () => telemetry?.metrics.observeCut('slow_reader')
-    flavour = new FlavourWatch(backend.flavour, upstream, clock)
-    const parts = { backend, store, policy, upstream, clock, budget }
-    const { mark, known } = options
+    this.#upstream = upstream
+    this.flavour = new FlavourWatch(backend.flavour, upstream, clock)
+    const { flavour } = this
     const { witness, watcher } = segmentsOf(common, options, upstream)
+    this.witness = witness
+    this.watcher = watcher
     this.learning = new BackendLearning({
       ...{ name, backend, clock, hooks: common.hooks },
       ...{ cells: options.evidenceCells, evidence: known?.evidence ?? options.evidence },
     })
+    const { policy } = settings().terms
+    const parts = { backend, store, policy, upstream, clock, budget }
     const cache = new IntervalCache({
       ...{ ...limits, ...parts, ...hooks, name, marks, witness, mark, backlog },
       ...{ learning: this.learning.learner, probes: common.probes, shadowLog: probation ?? shadowLog },
       ...{ coalescing: true, ...(options.claims && { claims: options.claims }) },
+    })
+    this.#cache = cache
+    this.sampling = cache.sampling
+    const whole = new WholeCache({
+      ...{ ...limits, ...parts, ...hooks, name, objects, marks, backlog, witness },
     })
     this.#quota = new Quota({
       ...{ backend: name, clock, limiters: options.limiters, log: telemetry?.log },
       terms: () => settings().quota,
       partition: () => settings().terms.identity,
     })
-    const { objects } = options
-    const whole = new WholeCache({
-      ...{ ...limits, ...parts, ...hooks, name, objects, marks, backlog, witness },
-    })
-    this.name = name
+    const onSlowReader = () => telemetry?.metrics.observeCut('slow_reader')
     this.handler = new Handler({
       ...{ ...common, ...limits, ...parts, ...hooks },
       ...{ cache, whole, flavour, onSlowReader, settings, quota: this.#quota },
     })
-    this.#cache = cache
-    this.sampling = cache.sampling
+    const held = () => this.modes.state.heldBack
     this.explain = (wire) =>
-      explainWire(
-        { backend, flavour, cache, whole, settings, clock, heldBack: () => this.modes.state.heldBack },
-        wire,
-      )
-    this.flavour = flavour
-    this.#upstream = upstream
+      explainWire({ backend, flavour, cache, whole, settings, clock, heldBack: held }, wire)
     flavour.onRecheck = (instead) => logRecheck(telemetry?.log, { name, instead, flavour: flavour.current })
     flavour.onChange = (found) => {
-      onFlavour?.(name, found)
+      common.hooks.onFlavour?.(name, found)
       const [url] = options.upstream.urls
       if (telemetry !== undefined) logFlavour(flavour, { name, url: url!, log: telemetry.log })
     }
     this.#known = known?.flavour
     if (this.#known !== undefined) flavour.adopt(this.#known)
-    this.witness = witness
-    this.watcher = watcher
     if (known?.vouched !== undefined) witness?.follow(known.vouched)
   }
 

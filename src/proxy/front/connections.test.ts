@@ -20,7 +20,7 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-const limits = { requestMs: 60_000, idleMs: 120_000, minRate: 0, maxIncomplete: 1000 }
+const limits = { requestTimeoutMs: 60_000, minRateBytes: 0, maxIncompletePerAddress: 1000 }
 
 function setUp() {
   const clock = fakeClock()
@@ -138,7 +138,7 @@ function setUpLimited(given: Partial<ClientLimits>) {
 }
 
 test('a request that arrives more slowly than the minimum rate is refused with a sentence', async () => {
-  const { clock, cut, open } = setUpLimited({ minRate: 1000 })
+  const { clock, cut, open } = setUpLimited({ minRateBytes: 1000 })
   const [slow, fast] = [open(), open()]
   for (let second = 0; second < 15; second++) {
     slow.bytesRead += 900
@@ -152,14 +152,14 @@ test('a request that arrives more slowly than the minimum rate is refused with a
 })
 
 test('a connection that was opened ahead of its first request has no rate', async () => {
-  const { clock, open } = setUpLimited({ minRate: 1000 })
+  const { clock, open } = setUpLimited({ minRateBytes: 1000 })
   const socket = open()
   await clock.advance(55_000)
   assert.ok(!socket.isDestroyed)
 })
 
 test('a body that we do not read is not the fault of its sender', async () => {
-  const { clock, connections, open } = setUpLimited({ minRate: 1000 })
+  const { clock, connections, open } = setUpLimited({ minRateBytes: 1000 })
   const [unread, read] = [open(), open()]
   const response = () => ({ closed: false, once: () => {}, headersSent: false, socket: null })
   for (const [socket, readableLength] of [
@@ -175,7 +175,7 @@ test('a body that we do not read is not the fault of its sender', async () => {
 })
 
 test('the sender of a body that does not come is answered where it is the turn of that answer', async () => {
-  const { clock, connections, open } = setUpLimited({ minRate: 1000 })
+  const { clock, connections, open } = setUpLimited({ minRateBytes: 1000 })
   const [inTurn, behind] = [open(), open()]
   const request = { complete: false }
   const response = { closed: false, once: () => {}, headersSent: false }
@@ -193,7 +193,7 @@ test('the sender of a body that does not come is answered where it is the turn o
 })
 
 test('of too many incomplete requests of one address the oldest are refused', async () => {
-  const { clock, cut, open } = setUpLimited({ maxIncomplete: 2 })
+  const { clock, cut, open } = setUpLimited({ maxIncompletePerAddress: 2 })
   const other = open('10.0.0.2')
   other.bytesRead++
   const sockets = []

@@ -7,23 +7,19 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { CutReason } from '../../core/decision.ts'
+import type { Limits } from '../limits.ts'
 import type { ClientRequest, Reply } from './exchange.ts'
 import { writeRefusal } from './refusal.ts'
 import type { Shortcut } from './shortcut.ts'
 
-export interface ClientLimits {
-  /** For a request to arrive in full, from its first byte or from the opening of the connection. */
-  readonly requestMs: number
-  /** For the next request. */
-  readonly idleMs: number
-  /** Bytes per second that a request must arrive with on average, after the first seconds; 0: any rate. */
-  readonly minRate: number
-  /** Requests of one address that may be incomplete. */
-  readonly maxIncomplete: number
+export interface ClientLimits
+  extends Pick<Limits, 'requestTimeoutMs' | 'minRateBytes' | 'maxIncompletePerAddress'> {
   /** Called for every connection that is closed because of these limits. */
   readonly onCut?: ((reason: CutReason) => void) | undefined
 }
 
+/** For the next request. */
+const idleMs = 120_000
 /** A request may be slower than the minimum rate at its beginning. */
 const rateGraceMs = 10_000
 
@@ -151,13 +147,13 @@ export class Connections {
   }
 
   #lookAgain(): Timer {
-    const { requestMs, idleMs } = this.#limits
-    return this.#clock.after(Math.max(1, Math.min(requestMs, idleMs) / 20), () => {
+    const { requestTimeoutMs } = this.#limits
+    return this.#clock.after(Math.max(1, Math.min(requestTimeoutMs, idleMs) / 20), () => {
       const senders: Sender[] = []
       for (const [socket, connection] of this.#all) {
         if (this.#look(socket, connection)) senders.push([socket, connection])
       }
-      if (senders.length > this.#limits.maxIncomplete) this.#cutSurplus(senders)
+      if (senders.length > this.#limits.maxIncompletePerAddress) this.#cutSurplus(senders)
       this.#timer = this.#all.size === 0 ? undefined : this.#lookAgain()
     })
   }
@@ -174,7 +170,7 @@ export class Connections {
     connection.seenRequests = connection.requests
     connection.seenBytes = socket.bytesRead
     const forMs = now - connection.since
-    if (doing === 'idle' && forMs >= this.#limits.idleMs) socket.destroy()
+    if (doing === 'idle' && forMs >= idleMs) socket.destroy()
     if (doing !== 'sending') return false
     const reason = this.#faultOf(socket, connection, forMs)
     if (reason !== undefined) this.cut(socket, reason)
@@ -182,21 +178,21 @@ export class Connections {
   }
 
   #faultOf(socket: Socket, connection: Connection, forMs: number): CutReason | undefined {
-    const { requestMs, minRate } = this.#limits
-    if (forMs >= requestMs) return 'request_timeout'
+    const { requestTimeoutMs, minRateBytes } = this.#limits
+    if (forMs >= requestTimeoutMs) return 'request_timeout'
     if (forMs < rateGraceMs || !hasBegun(socket, connection)) return undefined
     const isUnread = (connection.request?.readableLength ?? 0) > 0
-    const isSlow = (socket.bytesRead - connection.sinceBytes) * 1000 < minRate * forMs
+    const isSlow = (socket.bytesRead - connection.sinceBytes) * 1000 < minRateBytes * forMs
     return isSlow && !isUnread ? 'slow_sender' : undefined
   }
 
   /** Of each address, the requests that have been arriving longest. */
   #cutSurplus(senders: readonly Sender[]): void {
-    const { maxIncomplete } = this.#limits
+    const { maxIncompletePerAddress: most } = this.#limits
     for (const ofOne of Map.groupBy(senders, ([socket]) => socket.remoteAddress).values()) {
-      if (ofOne.length <= maxIncomplete) continue
+      if (ofOne.length <= most) continue
       const oldestFirst = ofOne.toSorted(([, a], [, b]) => a.since - b.since)
-      for (const [socket] of oldestFirst.slice(0, -maxIncomplete)) this.cut(socket, 'incomplete_per_address')
+      for (const [socket] of oldestFirst.slice(0, -most)) this.cut(socket, 'incomplete_per_address')
     }
   }
 }

@@ -46,47 +46,66 @@ export interface ListenerOptions {
   readonly onCut?: (reason: CutReason) => void
 }
 
-const idleMs = 120_000
-
 export type Answerer = (request: HttpRequest, response: ServerResponse) => void
+type AnswerPlain = (request: ClientRequest, reply: Reply) => void
 
 /** `answerPlain`: takes plain requests, which are then read past node:http. */
 export async function openListener(
   options: ListenerOptions,
   answer: Answerer,
-  answerPlain?: (request: ClientRequest, reply: Reply) => void,
+  answerPlain?: AnswerPlain,
 ): Promise<Listener> {
-  const { limits, clock, tls, runtime = allOn, onCertificate, onCut } = options
-  const { maxHeaderBytes } = limits
-  const arrivals = options.arrivals ?? new Arrivals(new Budget(limits.memoryBytes), maxHeaderBytes)
-  const Message = runtime.pushedBodies ? GatheredMessage : StreamedMessage
-  const serverOptions = { ...withoutTimers, maxHeaderSize: maxHeaderBytes, IncomingMessage: Message }
-  // Node waits for a handshake for two minutes, whatever the limits are.
-  const handshakeTimeout = Math.min(handshakeMs, limits.requestTimeoutMs)
-  const secure =
-    tls && secureListener({ ...tls, clock, onCertificate }, { ...serverOptions, handshakeTimeout })
-  const server = secure?.server ?? createServer(serverOptions)
+  const { limits, clock, onCut } = options
+  const { server, stop } = serverOf(options)
   server.maxConnections = limits.maxConnections
   server.on('drop', () => onCut?.('connections'))
-  const connections = new Connections(clock, {
-    requestMs: limits.requestTimeoutMs,
-    idleMs,
-    minRate: limits.minRateBytes,
-    maxIncomplete: limits.maxIncompletePerAddress,
-    onCut,
-  })
+  const connections = new Connections(clock, { ...limits, onCut })
   const sockets = socketsOf(server, new AddressCounts(limits.maxConnectionsPerAddress), onCut)
-  const headTurns = new HeadTurns()
-  const began = (socket: Socket, request: Pick<ClientRequest, 'complete'>, response: Reply): void => {
-    connections.began(socket, request, response)
-    if (!server.listening) closeAfter(connections, response)
+  addConnections({ server, connections }, options, answerPlain)
+  answerRequests({ server, connections }, answer)
+  const { url, release } = await bind(server, options).catch((error) => {
+    stop()
+    throw error
+  })
+  return {
+    url,
+    async close() {
+      stop()
+      await release()
+      const destroyAll = () => {
+        for (const socket of sockets) socket.destroy()
+      }
+      await drain(server, connections, clock.after(limits.drainMs, destroyAll))
+    },
   }
-  server.on(secure === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+}
+
+function serverOf({ limits, clock, tls, runtime = allOn, onCertificate }: ListenerOptions) {
+  const IncomingMessage = runtime.pushedBodies ? GatheredMessage : StreamedMessage
+  const options = { ...withoutTimers, maxHeaderSize: limits.maxHeaderBytes, IncomingMessage }
+  if (tls === undefined) return { server: createServer(options), stop() {} }
+  // Node waits for a handshake for two minutes, whatever the limits are.
+  const handshakeTimeout = Math.min(handshakeMs, limits.requestTimeoutMs)
+  return secureListener({ ...tls, clock, onCertificate }, { ...options, handshakeTimeout })
+}
+
+/** Connections, each with a shortcut in front of node:http where plain requests are read past it. */
+function addConnections(
+  { server, connections }: Front,
+  options: ListenerOptions,
+  answerPlain?: AnswerPlain,
+): void {
+  const { limits, clock, tls, runtime = allOn } = options
+  const { maxHeaderBytes } = limits
+  const arrivals = options.arrivals ?? new Arrivals(new Budget(limits.memoryBytes), maxHeaderBytes)
+  const headTurns = new HeadTurns()
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     if (socket.destroyed) return
     const begin =
       answerPlain &&
       ((request: ClientRequest, reply: Reply) => {
-        began(socket, arrived, reply)
+        connections.began(socket, arrived, reply)
+        if (!server.listening) closeAfter(connections, reply)
         answerPlain(request, reply)
       })
     const arrival = arrivals.begin(() => connections.cut(socket, 'incomplete_memory'))
@@ -95,10 +114,15 @@ export async function openListener(
       : undefined
     connections.add(socket, shortcut ?? noShortcut)
   })
+}
+
+/** The requests that node:http reads. */
+function answerRequests({ server, connections }: Front, answer: Answerer): void {
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     if (response.socket === null) connections.waits(request.socket, response)
     if (connections.shortcutOf(request.socket)?.adopt(request, response)) return
-    began(request.socket, request, response)
+    connections.began(request.socket, request, response)
+    if (!server.listening) closeAfter(connections, response)
     answer(request as HttpRequest, response)
   }
   server.on('request', onRequest)
@@ -106,24 +130,6 @@ export async function openListener(
     continueInTurn(response, connections.lastOn(request.socket))
     onRequest(request, response)
   })
-  const { url, release } = await bind(server, options).catch((error) => {
-    secure?.stop()
-    throw error
-  })
-  return {
-    url,
-    async close() {
-      secure?.stop()
-      await release()
-      await drain(
-        server,
-        connections,
-        clock.after(limits.drainMs, () => {
-          for (const socket of sockets) socket.destroy()
-        }),
-      )
-    },
-  }
 }
 
 /**
@@ -192,6 +198,11 @@ function socketsOf(
 }
 
 type AnyServer = Server | SecureListener['server']
+
+interface Front {
+  readonly server: AnyServer
+  readonly connections: Connections
+}
 
 /** New connections are refused, idle ones closed, busy ones given time. */
 function drain(server: AnyServer, connections: Connections, timer: Timer): Promise<void> {

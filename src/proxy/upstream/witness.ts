@@ -158,7 +158,7 @@ export class SegmentWatcher {
   }
 
   /** After a pause that was longer than the patience, nothing is known of the time before it. */
-  #stillIn(view: SegmentView, { askedAt, at, changes }: Looked): ReadonlyMap<string, readonly StillSpan[]> {
+  #stillIn(view: SegmentView, { askedAt, at, changes }: Polled): ReadonlyMap<string, readonly StillSpan[]> {
     const { segments, settings } = this.#options
     const pauseMs = askedAt - (this.#seen?.askedAt ?? Number.NEGATIVE_INFINITY)
     const isUnbroken = pauseMs >= 0 && pauseMs <= settings.patienceMs
@@ -193,7 +193,7 @@ export class SegmentWatcher {
   }
 }
 
-interface Looked {
+interface Polled {
   readonly askedAt: EpochMs
   readonly at: EpochMs
   readonly changes: readonly SourceSpans[]

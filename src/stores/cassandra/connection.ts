@@ -44,7 +44,7 @@ export interface ConnectionOptions {
 export type TroubleName = 'unreachable' | 'not_set_up' | 'refused'
 
 /** A problem for the operator, and its remedy. */
-export interface Trouble {
+export interface CassandraTrouble {
   readonly is: TroubleName
   readonly message: string
   readonly remedy: string
@@ -68,7 +68,7 @@ export class Connection implements Session {
   #retry: Timer | undefined
   #attempts = 0
   #isClosed = false
-  #trouble: Trouble | undefined
+  #trouble: CassandraTrouble | undefined
 
   constructor(options: ConnectionOptions) {
     this.#options = options
@@ -135,7 +135,7 @@ export class Connection implements Session {
     return this.#options.place
   }
 
-  get trouble(): Trouble | undefined {
+  get trouble(): CassandraTrouble | undefined {
     return this.#trouble
   }
 

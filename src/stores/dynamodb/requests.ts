@@ -19,9 +19,9 @@ export interface RequestOptions {
 const firstPauseMs = 25
 const maxConflicts = 3
 
-type Trouble = Exclude<ErrorMeaning, 'condition'>
+type DynamoDbTrouble = Exclude<ErrorMeaning, 'condition'>
 
-const remedies: Readonly<Record<Trouble, string>> = {
+const remedies: Readonly<Record<DynamoDbTrouble, string>> = {
   not_set_up: 'create the tables: windowpane store init',
   denied: 'check the credentials, and that their policy allows the actions in docs/guide/dynamodb.md',
   throttled: 'raise the maximum throughput of the table, or wait: on-demand tables grow by themselves',
@@ -116,7 +116,7 @@ export class Requests {
 }
 
 interface NotedTrouble {
-  readonly kind: Trouble
+  readonly kind: DynamoDbTrouble
   readonly since: EpochMs
   readonly detail: string
   /** When it was last seen, on the scale of `elapsed`. */

@@ -2,17 +2,18 @@
 import type { Clock, EpochMs } from '../../core/clock.ts'
 import { takeFrom } from '../bucket-rules.ts'
 import { isCollected, publishOn, putOn, type Rows, refusalOfId, removeFrom, visible } from '../cell-rules.ts'
-import type {
-  Cell,
-  CellDraft,
-  CellId,
-  Cells,
-  Change,
-  Condition,
-  PublishOutcome,
-  PutOutcome,
-  Take,
-  TakeOutcome,
+import {
+  type Cell,
+  type CellDraft,
+  type CellId,
+  type Cells,
+  type Change,
+  type Condition,
+  type PublishOutcome,
+  type PutOutcome,
+  type Take,
+  type TakeOutcome,
+  textOfId,
 } from '../cells.ts'
 import { seal, unseal } from '../rows/seal.ts'
 import type { MaybePromise } from '../store.ts'
@@ -134,7 +135,7 @@ export class LmdbCells implements Cells {
   }
 }
 
-const idBytes = ({ pk, sk }: CellId): Buffer => Buffer.from(`${pk}\0${sk}`)
+const idBytes = (id: CellId): Buffer => Buffer.from(textOfId(id))
 
 /** No id begins with NUL. */
 export const revisionAt = Buffer.from('\0revision')

@@ -6,11 +6,11 @@ import { nameOfError } from './library.ts'
 import type { SetAsideReason } from './marker.ts'
 
 /** `damaged` lasts until the next start, which begins with a new file; the others pass. */
-export type Trouble = 'disk_full' | 'store_full' | 'damaged' | 'failing'
+export type LmdbTrouble = 'disk_full' | 'store_full' | 'damaged' | 'failing'
 
 export interface StoreHealth extends StoreCondition {
   readonly state: 'ok' | 'degraded' | 'closed'
-  readonly trouble?: Trouble
+  readonly trouble?: LmdbTrouble
   /** The file was set aside when the store was opened. */
   readonly setAside?: SetAsideReason
 }
@@ -52,7 +52,7 @@ export class Health {
   readonly #clock: Clock
   readonly #signs: Signs
   readonly #setAside: SetAsideReason | undefined
-  #trouble: { readonly kind: Trouble; readonly since: EpochMs; readonly detail: string } | undefined
+  #trouble: { readonly kind: LmdbTrouble; readonly since: EpochMs; readonly detail: string } | undefined
   #retryAt = 0
   isClosed = false
 
@@ -109,7 +109,7 @@ export class Health {
     else this.trouble(fullCodes.test(detail) || this.#signs.isDiskFull() ? 'disk_full' : 'failing', detail)
   }
 
-  trouble(kind: Trouble, detail: string): void {
+  trouble(kind: LmdbTrouble, detail: string): void {
     if (this.isDamaged) return
     const since = this.#trouble?.kind === kind ? this.#trouble.since : this.#clock.now()
     this.#trouble = { kind, since, detail }

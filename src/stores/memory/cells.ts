@@ -3,18 +3,19 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Clock } from '../../core/clock.ts'
 import { takeFrom } from '../bucket-rules.ts'
 import { isCollected, publishOn, putOn, type Rows, removeFrom, visible } from '../cell-rules.ts'
-import type {
-  Cell,
-  CellDraft,
-  CellId,
-  Cells,
-  Change,
-  Condition,
-  PublishOutcome,
-  PutOutcome,
-  Revision,
-  Take,
-  TakeOutcome,
+import {
+  type Cell,
+  type CellDraft,
+  type CellId,
+  type Cells,
+  type Change,
+  type Condition,
+  type PublishOutcome,
+  type PutOutcome,
+  type Revision,
+  type Take,
+  type TakeOutcome,
+  textOfId,
 } from '../cells.ts'
 
 export interface MemoryCellsOptions {
@@ -37,9 +38,6 @@ const overheadBytes = 512
 
 /** How often collected rows are looked for at most, while there is no room for another one. */
 const sweepEveryMs = 1000
-
-/** NUL is in no id, so that no two ids give the same text; a `pk` is a prefix of its rows. */
-const textOf = ({ pk, sk }: CellId): string => `${pk}\0${sk}`
 
 class MemoryCells implements Cells, Rows {
   readonly name = 'memory'
@@ -85,7 +83,7 @@ class MemoryCells implements Cells, Rows {
   }
 
   list(pk: string, v: number): (readonly [string, Cell])[] {
-    const prefix = `${pk}\0`
+    const prefix = textOfId({ pk, sk: '' })
     const found: [string, Cell][] = []
     for (const rows of this.#all) {
       for (const [text, cell] of rows) {
@@ -135,7 +133,7 @@ class MemoryCells implements Cells, Rows {
   }
 
   drop(id: CellId): void {
-    for (const rows of this.#all) rows.delete(textOf(id))
+    for (const rows of this.#all) rows.delete(textOfId(id))
   }
 
   close(): void {
@@ -151,7 +149,7 @@ class MemoryCells implements Cells, Rows {
   #textOf(id: CellId): string {
     if (id !== this.#lastId) {
       this.#lastId = id
-      this.#lastText = textOf(id)
+      this.#lastText = textOfId(id)
     }
     return this.#lastText
   }

@@ -3,14 +3,14 @@ import type { Clock, EpochMs } from '../../core/clock.ts'
 import type { StoreCondition } from '../figures.ts'
 import type { RedisConfig } from './kind.ts'
 import type { RedisClient } from './library.ts'
-import { type Trouble, troubleOf } from './trouble.ts'
+import { type RedisTrouble, troubleOf } from './trouble.ts'
 
 type Operation = 'read' | 'write'
 
 /** The longest that a start waits for a server. */
 const settleMs = 5000
 
-interface Failure extends Trouble {
+interface Failure extends RedisTrouble {
   readonly since: EpochMs
   /** The operation that has to succeed before the server counts as healthy again; undefined: connecting. */
   readonly operation: Operation | undefined
@@ -100,7 +100,7 @@ export class Connection {
     return { state: 'degraded', trouble, since, detail: `${this.place} ${detail}: ${remedy}` }
   }
 
-  get trouble(): Trouble | undefined {
+  get trouble(): RedisTrouble | undefined {
     return this.#failure
   }
 

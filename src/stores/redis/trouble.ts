@@ -1,6 +1,6 @@
 /** The meaning of an error of the client or the server, for an operator. */
 
-export interface Trouble {
+export interface RedisTrouble {
   /** A stable word for status and metrics. */
   readonly trouble: 'unreachable' | 'denied' | 'untrusted' | 'full' | 'failing'
   /** A clause whose subject is the server. */
@@ -10,7 +10,7 @@ export interface Trouble {
 
 const certificateCodes = /CERT|UNABLE_TO_VERIFY|SELF_SIGNED|ERR_SSL|ERR_TLS/
 
-interface KnownTrouble extends Pick<Trouble, 'trouble' | 'remedy'> {
+interface KnownTrouble extends Pick<RedisTrouble, 'trouble' | 'remedy'> {
   readonly message: RegExp
   readonly clause: string
 }
@@ -62,7 +62,7 @@ const known: readonly KnownTrouble[] = [
 ]
 
 /** The clients' errors carry the command, a password among its arguments: only their message is ever shown. */
-export function troubleOf(given: Error): Trouble {
+export function troubleOf(given: Error): RedisTrouble {
   // A cluster without a usable server reports the reason of the last one.
   const error = (given as { lastNodeError?: Error }).lastNodeError ?? given
   const { message } = error

@@ -9,18 +9,19 @@ import { inTime } from '../../core/deadline.ts'
 import { newUuid } from '../../core/uuid.ts'
 import { takeFrom } from '../bucket-rules.ts'
 import { isCollected, publishOn, putOn, type Rows, refusalOfId, removeFrom, visible } from '../cell-rules.ts'
-import type {
-  Cell,
-  CellCapabilities,
-  CellDraft,
-  CellId,
-  Cells,
-  Change,
-  Condition,
-  PublishOutcome,
-  PutOutcome,
-  Take,
-  TakeOutcome,
+import {
+  type Cell,
+  type CellCapabilities,
+  type CellDraft,
+  type CellId,
+  type Cells,
+  type Change,
+  type Condition,
+  type PublishOutcome,
+  type PutOutcome,
+  type Take,
+  type TakeOutcome,
+  textOfId,
 } from '../cells.ts'
 import type { CellCommit, CellEngine } from './cell-engine.ts'
 
@@ -77,7 +78,7 @@ export class RowCells implements Cells {
 
   async put(id: CellId, draft: CellDraft, condition: Condition): Promise<PutOutcome> {
     const put = (rows: Rows): PutOutcome => putOn(rows, { id, put: draft, if: condition })
-    const seen = this.#seen.get(nameOf(id))
+    const seen = this.#seen.get(textOfId(id))
     if (condition.is === 'revision' && seen?.rev === condition.rev) {
       const stored = new Map([[id.sk, seen]])
       const made = await this.#inTurn(id.pk, () => this.#attempt(id.pk, stored, put))
@@ -88,14 +89,14 @@ export class RowCells implements Cells {
 
   /** Takes from one row that wait for its turn are done together: one read and one write for all of them. */
   async take(id: CellId, take: Take): Promise<TakeOutcome> {
-    const batch = this.#batches.get(nameOf(id)) ?? this.#newBatch(id)
+    const batch = this.#batches.get(textOfId(id)) ?? this.#newBatch(id)
     const index = batch.takes.push(take) - 1
     return (await batch.outcomes)?.[index] ?? unavailable
   }
 
   #newBatch(id: CellId): TakeBatch {
     const takes: Take[] = []
-    const name = nameOf(id)
+    const name = textOfId(id)
     const close = (): void => {
       if (this.#batches.get(name)?.takes === takes) this.#batches.delete(name)
     }
@@ -192,8 +193,8 @@ export class RowCells implements Cells {
 
   /** A revision that was never stored is harmless here: no commit at it succeeds. */
   #see(id: CellId, cell: Cell | undefined): void {
-    if (cell === undefined) this.#seen.delete(nameOf(id))
-    else this.#seen.set(nameOf(id), cell)
+    if (cell === undefined) this.#seen.delete(textOfId(id))
+    else this.#seen.set(textOfId(id), cell)
   }
 
   async #inTurn<T>(pk: string, operation: () => Promise<T>): Promise<T> {
@@ -218,6 +219,3 @@ interface TakeBatch {
   /** Undefined where others changed the row all the time. */
   readonly outcomes: Promise<readonly TakeOutcome[] | undefined>
 }
-
-/** NUL is in no id. */
-const nameOf = ({ pk, sk }: CellId): string => `${pk}\0${sk}`
