@@ -87,13 +87,22 @@ async function atBoth(clock: FakeClock, nodes: readonly TieredStore[]): Promise<
   return first
 }
 
+/** The clocks of what both nodes have in memory, and of what the first one has fetched anew a second later. */
+async function renewedByOne(
+  clock: FakeClock,
+  nodes: readonly [TieredStore, TieredStore],
+): Promise<readonly [number, number]> {
+  const first = await atBoth(clock, nodes)
+  await clock.advance(1000)
+  const second = clock.now()
+  await write(nodes[0], second)
+  return [first, second]
+}
+
 test('a key in use shows the fetches of another node within twice the time, though its own copy is fresh', async () => {
   const clock = fakeClock()
   const [a, b] = twoNodes(clock, false)
-  const first = await atBoth(clock, [a, b])
-  await clock.advance(1000)
-  const second = clock.now()
-  await write(a, second)
+  const [first, second] = await renewedByOne(clock, [a, b])
   assert.equal(await shown(b), first)
   for (const waited of [5000, 5000]) {
     await clock.advance(waited)
@@ -106,10 +115,7 @@ test('a key in use shows the fetches of another node within twice the time, thou
 test('a key that was not read for long is compared before it is served', async () => {
   const clock = fakeClock()
   const [a, b] = twoNodes(clock, false)
-  await atBoth(clock, [a, b])
-  await clock.advance(1000)
-  const second = clock.now()
-  await write(a, second)
+  const [, second] = await renewedByOne(clock, [a, b])
   await clock.advance(2 * noticeMs)
   assert.equal(await shown(b), second)
 })
@@ -119,10 +125,7 @@ for (const fault of ['isUnreadable', 'isLate', 'areStampsLate', 'isUntrusted'] a
     const clock = fakeClock()
     const faults: Fault = {}
     const [a, b] = twoNodes(clock, false, faults)
-    const first = await atBoth(clock, [a, b])
-    await clock.advance(1000)
-    const second = clock.now()
-    await write(a, second)
+    const [first, second] = await renewedByOne(clock, [a, b])
     faults[fault] = true
     await clock.advance(noticeMs)
     assert.equal(await shown(b), first)
@@ -140,10 +143,7 @@ test('a purge while a key is compared, whose result is not used then: it is comp
   const clock = fakeClock()
   const faults: Fault = {}
   const [a, b] = twoNodes(clock, false, faults)
-  const first = await atBoth(clock, [a, b])
-  await clock.advance(1000)
-  const second = clock.now()
-  await write(a, second)
+  const [first, second] = await renewedByOne(clock, [a, b])
   faults.isSlow = true
   await clock.advance(noticeMs)
   assert.equal(await shown(b), first)
